@@ -2,8 +2,8 @@
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 ANABRANCH := $(TARGET_DIR)/release/anabranch
-# The cargo command that builds the program for test-page and test-python. After `make test`, the program is already
-# built for BUILD="test --workspace --no-run".
+# The cargo command that builds the program for test-page and test-python. BUILD="test --workspace --no-run" builds
+# nothing anew after `make test`.
 BUILD := build --package anabranch-cli
 PYTHON_TESTS := $(abspath $(TARGET_DIR))/python-tests
 .DEFAULT_GOAL := help

@@ -1,5 +1,5 @@
-//! The build script of the command. It makes cargo rebuild the command if a figure changes, because figures are part of
-//! the binary, and gives the command the commit from which it is built.
+//! The build script of the command. It makes cargo rebuild the command if a figure changes, because figures are part
+//! of the binary. It also gives the command the commit from which the binary is built.
 
 use std::path::Path;
 use std::process::Command;

@@ -122,13 +122,14 @@ pub fn meaning(comment: &str) -> String {
     comment.trim().replace("[`", "`").replace("`]", "`")
 }
 
-/// Declares a struct whose fields are parameters: `#[param(1..=32; example = 8; source = "...")]`. A parameter with a
-/// default also has `; default = 8`. If the field is an `Option`, the parameter may be left out even without a default.
-/// The field's doc comment is the parameter's meaning. `#[param(table)]` marks a field that is a table of parameters or
-/// a list of such tables. `#[param(part)]` marks a field that is no parameter of this struct, such as a table whose
-/// `kind` selects its parameters.
+/// Declares a struct whose fields are parameters. A parameter is declared by an attribute such as
+/// `#[param(1..=32; example = 8; source = "...")]`, and the field's doc comment is its meaning. The range is `1..=32`,
+/// `0.5..`, `AboveZero`, or `any` if only the type limits the value.
 ///
-/// The range is `1..=32`, `0.5..`, `AboveZero`, or `any` if only the type limits the value.
+/// A parameter with a default also has `; default = 8`. A parameter whose field is an `Option` may be left out even
+/// without a default. `#[param(table)]` marks a field that is a table of parameters or a list of such tables.
+/// `#[param(part)]` marks a field that is no parameter of this struct, such as a table whose `kind` selects its
+/// parameters.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -274,8 +275,8 @@ macro_rules! kinds {
                 )*]
             }
 
-            /// The declarations of the parameters. They are empty for a user-defined kind, whose declarations are in
-            /// the registry.
+            /// The declarations of the parameters. The list is empty for a user-defined kind, whose declarations are
+            /// in the registry.
             pub fn declared(&self) -> &'static [$crate::Parameter] {
                 $( $(
                     if let $name::$variant(_) = self {

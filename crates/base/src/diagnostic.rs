@@ -51,7 +51,7 @@ impl Fix {
     }
 
     /// The fix for a wrong value of `key` in a TOML file. A [`Fix::Value`] becomes a [`Fix::Set`] with this key. The
-    /// value gets quotes unless it is a number or begins with a quote, a bracket or a brace.
+    /// value is put in quotes, except for a number, `true`, `false`, and text that begins with `"`, `[` or `{`.
     pub fn of_key(self, key: &str) -> Fix {
         match self {
             Fix::Value { value } => {

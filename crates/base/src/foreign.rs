@@ -26,7 +26,8 @@ pub fn foreign<T>(part: &str, call: impl FnOnce() -> T) -> T {
 /// Calls a user-defined component.
 ///
 /// # Errors
-/// The component panicked, or another user-defined component that it called did. The error names the innermost one.
+/// The component panicked, or called another user-defined component that panicked. The error names the component that
+/// panicked.
 pub fn catch_foreign<T>(part: &str, call: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         panicked(payload)

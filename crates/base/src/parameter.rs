@@ -46,8 +46,8 @@ impl Parameter {
         Parameter { default: Some(default.write()), ..Parameter::required::<T>(name, meaning) }
     }
 
-    /// A parameter that must be set, unless [`optional`](Self::optional) or [`with_default`](Self::with_default)
-    /// follows.
+    /// A parameter that must be set. [`optional`](Self::optional) and [`with_default`](Self::with_default) lift this
+    /// requirement.
     pub fn required<T: ParameterType>(name: impl Into<String>, meaning: impl Into<String>) -> Self {
         Parameter {
             name: name.into(),
@@ -208,8 +208,8 @@ impl Parameter {
         self.unit
     }
 
-    /// The range in words, such as `1 to 32`, or the first rule if there is no range, or the permitted words. Empty
-    /// if only the type limits the value.
+    /// The limits of the value in words: the range, such as `1 to 32`, or the first rule, or the permitted words. The
+    /// text is empty if only the type limits the value.
     pub fn range(&self) -> String {
         match (&self.range, self.choices) {
             (Some(range), _) => range.clone(),
@@ -273,16 +273,18 @@ impl Parameter {
     /// The canonical form of a permitted value.
     ///
     /// # Errors
-    /// The problem in words that follow the parameter's name, with the value that the type suggests, if there is one.
+    /// The problem, in words that follow the parameter's name. Its fix is the value that the type suggests, if there
+    /// is one.
     pub fn check(&self, value: &ParameterValue) -> Result<ParameterValue, Problem> {
         (self.check)(value).map_err(|error| error.problem)
     }
 
-    /// The canonical form of a permitted value, as from [`check`](Self::check).
+    /// The canonical form of a permitted value.
     ///
     /// # Errors
-    /// The problem, and a value to write instead if there is one: the bare number with the unit of the example, the
-    /// value that the type suggests, the nearest whole number in the range, or the example.
+    /// The problem, and a value to write instead. That value is the first of these that exists: the bare number with
+    /// the unit of the example, the value that the type suggests, the nearest whole number in the range, and the
+    /// example.
     pub fn validate(&self, value: &ParameterValue) -> Result<ParameterValue, WrongValue> {
         (self.check)(value).map_err(|ValueError { fault, problem }| {
             let (problem, advised) = match &problem.fix {
@@ -323,8 +325,8 @@ impl Parameter {
         self.check(&value).ok()
     }
 
-    /// The whole number in the range that is nearest to a number. None unless the lower end of the range is a whole
-    /// number.
+    /// The whole number in the range that is nearest to `value`. None if `value` is not a number, or if the range does
+    /// not begin at a whole number.
     fn nearest_end(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let value = match value {
             ParameterValue::Integer(value) => *value,

@@ -330,8 +330,8 @@ pub fn unknown_choice<T: ParameterType>(value: &ParameterValue) -> Problem {
     Problem { message, fix: synonym.or_else(|| nearest(text, T::CHOICES)).map(Fix::value) }
 }
 
-/// Implements [`ParameterType`] for an enum, with a word for each variant. Synonyms follow the words: `; or
-/// "droptail" = "arriving"`.
+/// Implements [`ParameterType`] for an enum, with a word for each variant. Synonyms follow the words:
+/// `; or "droptail" = "arriving"`.
 #[macro_export]
 macro_rules! parameter_choices {
     ($name:ident: $($word:literal = $variant:ident),* $(,)? $(; or $($synonym:literal = $meant:literal),*)?) => {

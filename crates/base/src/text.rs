@@ -66,8 +66,8 @@ const LEAST_BYTES: f64 = 64.0;
 /// factor.
 const FARTHEST: f64 = 1e3;
 
-/// A bare number with the unit of its key's example, if the number is plausible in that unit. None otherwise, for
-/// example for a size of 64 or more, which is probably in bytes, as in other simulators.
+/// A bare number with the unit of its key's example. None if the number is not plausible in that unit. A size of 64 or
+/// more, for example, is probably in bytes, the unit of other simulators.
 pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
     let (usual, unit) = example.split_at(example.find(|c: char| !c.is_ascii_digit() && c != '.')?);
     let usual: f64 = usual.parse().ok().filter(|_| unit.chars().all(char::is_alphabetic))?;
@@ -134,8 +134,8 @@ const WORDS: [(&str, u64, &str); 22] = [
     ("terabit", 1, "Tbps"),
 ];
 
-/// The replacement for a quantity whose unit is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per
-/// second`.
+/// The replacement for a quantity whose unit is spelt out, such as `5 microseconds`, `1MBytes` or
+/// `400 gigabits per second`.
 fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     let lower = unit.to_ascii_lowercase();
     let word = lower.trim_end_matches("per second").trim_end_matches("/s").trim().trim_end_matches('s');
@@ -147,10 +147,10 @@ fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     }
 }
 
-/// Prints a value in the largest of `units` in which it is a whole number. If that number has more than `digits`
-/// digits, the value is printed as a decimal fraction of the largest `decimal` unit that it reaches, provided that
-/// this unit is larger: `106.33904us` instead of `106339040ps`. With `{:#}`, the form of stored scenarios, the number
-/// is always whole. Both forms read back as the same value.
+/// Prints a value in the largest of `units` in which the value is a whole number. A whole number of more than `digits`
+/// digits is replaced by a decimal fraction of the largest `decimal` unit that the value reaches, if that unit is
+/// larger: `106.33904us` instead of `106339040ps`. With `{:#}`, the form of stored scenarios, the number is always
+/// whole. Both forms read back as the same value.
 pub(crate) fn print_scaled(
     f: &mut fmt::Formatter<'_>,
     value: u64,

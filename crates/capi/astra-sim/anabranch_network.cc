@@ -1,20 +1,21 @@
 /* Anabranch as a network backend of ASTRA-sim: add this file to your copy of ASTRA-sim, and link it with ASTRA-sim's library and
  * with libanabranch_capi. docs/astra-sim.md says how, and what to expect of the times.
  *
- * The network configuration is a scenario of Anabranch (TOML) without [workload]; files in it are relative to its folder. NPUs
- * are Anabranch's ranks: the GPUs of servers, or the hosts. Options beside those of ASTRA-sim's other backends:
+ * The network configuration is a scenario of Anabranch (TOML) without [workload]. Files in the scenario are relative
+ * to its folder. The NPUs are Anabranch's ranks: the GPUs of servers, or the hosts. Options beside those of
+ * ASTRA-sim's other backends:
  *
- *     --logical-dims=8,2          the dimensions of the collectives, the one that varies fastest first; without it one
- *                                 dimension of all ranks
+ *     --logical-dims=8,2          the dimensions of the collectives, beginning with the one that varies fastest.
+ *                                 Default: one dimension of all ranks
  *     --dimension-bandwidths=900,50
- *                                 for collective-optimization and schedulers that ask for the rate of a dimension, in GB/s of
- *                                 2^30 B; without it the rate of a NIC
+ *                                 the rates of the dimensions in GB/s of 2^30 B, for collective-optimization and for
+ *                                 schedulers that ask for them. Default: the rate of a NIC
  *     --queue-pairs=pair|tag|message
- *                                 the messages from one sender to one receiver that share a queue pair: all of them
- *                                 (pair), those with the same tag (tag), or none (message, as in ASTRA-sim's ns-3
- *                                 backend); without it: pair
+ *                                 pair (default): all messages from one sender to one receiver share a queue pair.
+ *                                 tag: only messages of one tag share a queue pair.
+ *                                 message: each message has its own queue pair, as in ASTRA-sim's ns-3 backend
  *
- * The last line is "anabranch: finished at N ns", the time at which the last rank had finished. */
+ * The last line of output is "anabranch: finished at N ns", the time at which the last rank had finished. */
 #include "anabranch.h"
 
 #include "astra-sim/common/AstraNetworkAPI.hh"

@@ -2,7 +2,8 @@
  *
  *     ring_all_reduce 'TOML of a scenario without workload' N BYTES
  *
- * prints the collective's completion time, from the first posting to the last acknowledgement, in picoseconds. */
+ * The program prints the collective's completion time, from the first posting to the last acknowledgement, in
+ * picoseconds. */
 #include "anabranch.h"
 
 #include <stdio.h>

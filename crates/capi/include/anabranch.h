@@ -81,8 +81,8 @@ anabranch *anabranch_new_in(const char *scenario, const char *folder, char *erro
 const char *anabranch_warnings(const anabranch *simulation);
 
 /* The number of ranks, which send and receive. They are numbered from 0 to anabranch_ranks - 1. If the topology has
- * servers with GPUs, the ranks are the GPUs, server by server. Each GPU uses one NIC, which other GPUs of its server
- * may share. Otherwise a rank is a host. */
+ * servers with GPUs, the ranks are the GPUs, server by server, and each GPU uses one NIC, which other GPUs of its
+ * server may share. If the topology has no such servers, the ranks are the hosts. */
 uint32_t anabranch_ranks(const anabranch *simulation);
 
 /* The number of hosts. A host is one NIC. */
@@ -95,12 +95,13 @@ uint64_t anabranch_host_rate(const anabranch *simulation, uint32_t host);
 void anabranch_free(anabranch *simulation);
 
 /* Posts a message now, from rank `from` to rank `to`, on the queue pair that all such messages from `from` to `to`
- * share. `on_sent` is called when the sender receives the message's last acknowledgement. It may be NULL, which is
- * faster.
+ * share. `on_sent` is called when the sender receives the message's last acknowledgement. `on_sent` may be NULL,
+ * which is faster.
  *
- * Between GPUs of one NVLink domain (`nvlink` in the topology), a message goes over NVLink. It occupies the sender and
- * the receiver for its serialisation time, one message after the other in the order of posting, and arrives after the
- * latency. `on_sent` is then called when its last byte has left. All other messages use the NICs of the two GPUs.
+ * Between GPUs of one NVLink domain (`nvlink` in the topology), a message goes over NVLink. The message occupies the
+ * sender and the receiver for its serialisation time, and arrives after the latency. Messages of one GPU are sent one
+ * after the other, in the order of posting. `on_sent` is called when the message's last byte has left. All other
+ * messages use the NICs of the two GPUs.
  *
  * A message of no bytes, or from a rank to itself, is an error. */
 int anabranch_send(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
@@ -111,19 +112,19 @@ int anabranch_send(anabranch *simulation, uint32_t from, uint32_t to, uint64_t b
 
 /* Posts a message as anabranch_send does, on the queue pair with the number `queue_pair`. Messages with the same
  * `from`, `to` and `queue_pair` share a queue pair, and anabranch_send uses the number 0. You choose the numbers,
- * such as one for each collective. The queue pair matters if the path depends on it (ECMP), and it keeps the state
- * of the congestion control. */
+ * such as one for each collective. A queue pair keeps the state of the congestion control, and the path of a message
+ * may depend on its queue pair (ECMP). */
 int anabranch_send_on(anabranch *simulation, uint64_t queue_pair, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
                       anabranch_function on_sent, void *argument);
 
 /* Posts a receive. `on_received` is called when the whole message arrives, or at the current time if it has already
- * arrived. In the latter case anabranch_run calls `on_received`, after everything else that is already due at that
- * time.
+ * arrived. If it has already arrived, anabranch_run calls `on_received` after everything else that is already due at
+ * the current time.
  *
- * The n-th receive with a given sender, receiver and tag gets the n-th message with these, both in the order of
- * posting, as in MPI. A short message may arrive before a long one that was posted first, and each still belongs to
- * its own receive. A receive and its message must have the same length. Otherwise the later of the two calls fails
- * and posts nothing. */
+ * The n-th receive with a given sender, receiver and tag gets the n-th message with this sender, receiver and tag, in
+ * the order of posting, as in MPI. A short message may arrive before a long message that was posted first, and each
+ * message still belongs to its own receive. A receive and its message must have the same length. If the lengths
+ * differ, the later of the two calls fails and posts nothing. */
 int anabranch_receive(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
                       anabranch_function on_received, void *argument);
 
@@ -135,23 +136,23 @@ int anabranch_schedule(anabranch *simulation, uint64_t delay_ps, anabranch_funct
 uint64_t anabranch_time_ps(const anabranch *simulation);
 
 /* Simulates, and calls your functions, until there are no more events. Your functions may call all of the above except
- * anabranch_free, and may post between any ranks. Their posts start at the current time of the simulation. Your
- * functions may also call anabranch_run, and that inner call then returns first. A receive that has no message when no
- * event is left is an error.
+ * anabranch_free, and may post between any ranks. Their posts start at the current time of the simulation. If one of
+ * your functions calls anabranch_run, that inner call returns first. A receive that has no message when no event is
+ * left is an error.
  *
- * At equal times, your functions are called in this order: first those for arrived messages, in the order of the
- * messages' anabranch_send calls, then those for acknowledged messages, in the same order, and then scheduled
- * functions, in the order of the anabranch_schedule calls.
+ * Functions that are due at one time are called in this order: first those for arrived messages, then those for
+ * acknowledged messages, both in the order of the anabranch_send calls, and then scheduled functions, in the order of
+ * the anabranch_schedule calls.
  *
- * After a return value of 0, the time is that of the last event. You may then post more messages and simulate them
- * by another call. If the simulation itself fails (messages cannot be delivered, or a limit of the scenario is
- * reached), further calls of anabranch_run return the same error. */
+ * After a return value of 0, the time is that of the last event. You may then post more messages and simulate them by
+ * another call. If the simulation itself fails (messages cannot be delivered, or a limit of the scenario is reached),
+ * further calls of anabranch_run return the same error. */
 int anabranch_run(anabranch *simulation);
 
 /* Ends the present anabranch_run, which returns 0 as soon as your function that calls this has returned. Messages in
- * flight stay in flight, and the next anabranch_run continues with them. A simulator calls this when all its ranks
- * are done, so that acknowledgements that are still on the way, or lost, do not matter. Outside of anabranch_run
- * this has no effect. */
+ * flight stay in flight, and the next anabranch_run continues with them. A simulator calls anabranch_stop when all
+ * its ranks are done, so that acknowledgements that are late or lost do not matter. Outside of anabranch_run the call
+ * has no effect. */
 void anabranch_stop(anabranch *simulation);
 
 /* Writes the total with this name until now to `value`: flows, flows_finished, packet_hops, drops, link_losses,

@@ -75,8 +75,8 @@ struct Match<C> {
 }
 
 impl<C> Online<C> {
-    /// A fabric without messages, from a scenario without `[workload]`, with one scheme and at most one seed (default
-    /// 1). The files that the scenario names are in `folder`.
+    /// A fabric without messages. The scenario has no `[workload]`, one scheme, and at most one seed (default 1). The
+    /// files that the scenario names are in `folder`.
     ///
     /// # Errors
     /// The scenario is wrong, or the run fails before its first pause.

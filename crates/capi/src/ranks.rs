@@ -64,8 +64,7 @@ impl Ranks {
     /// The route from one rank to another.
     ///
     /// # Errors
-    /// A rank does not exist, the two ranks are the same, or there is no route between them. The error has the
-    /// reason.
+    /// A rank does not exist, the two ranks are the same, or there is no route between them.
     pub fn way(&self, from: u32, to: u32, fabric: &Built) -> Result<Way, Problem> {
         let word = self.word;
         let (Some(src), Some(dst)) = (self.ranks.get(from as usize), self.ranks.get(to as usize)) else {
@@ -94,8 +93,9 @@ impl Ranks {
         Ok(Way::Network(src, dst))
     }
 
-    /// Sends a message over NVLink, and returns the times at which it has been sent and has arrived. Messages occupy
-    /// the sender and the receiver for their serialisation time, one after the other in the order of posting.
+    /// Sends a message over NVLink, and returns the times at which it has been sent and has arrived. The message
+    /// occupies the sender and the receiver for its serialisation time. Messages of one rank are sent one after the
+    /// other, in the order of posting.
     pub fn send_by_nvlink(
         &mut self,
         nvlink: NvLink,

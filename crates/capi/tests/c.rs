@@ -6,8 +6,8 @@ use anabranch_sim::{Control, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The number of ranks, and the bytes of a block. A block of `FEW`, 410 KB, is larger than the bandwidth-delay
-/// product of about 50 KB (100 Gb/s, and 4 us over two links each way). A block of `MANY`, 16 KB, is smaller.
+/// The number of ranks, and the bytes of a block. The bandwidth-delay product is about 50 KB (100 Gb/s, and 4 us over
+/// two links each way). A block of `FEW`, 410 KB, is larger, and a block of `MANY`, 16 KB, is smaller.
 const FEW: (u32, u64) = (8, 100 * 4096);
 const MANY: (u32, u64) = (64, 4 * 4096);
 
@@ -156,8 +156,8 @@ fn the_rest_of_the_header_can_be_called_from_c() {
     let output = Command::new(program).arg(folder.path()).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    // The first run stops when 128 KiB have arrived over NVLink: 291,272 ps at 3.6 Tb/s plus a latency of 25,000 ps
-    // are 316,272 ps. This is before the arrivals over the network.
+    // The first run stops when 128 KiB have arrived over NVLink, which is before the arrivals over the network:
+    // 291,272 ps at 3.6 Tb/s plus a latency of 25,000 ps are 316,272 ps.
     let expected = [
         "4 ranks, 4 hosts of 400 Gb/s, warnings: \"\"",
         "316272 ps, 0 of 1 flows",
@@ -219,8 +219,8 @@ fn a_ring_of_the_adapter_for_astra_sim_takes_as_long_as_our_own() {
         let scenario = fabric(scheme, ranks);
         let acknowledged = finished(&program, &scenario, &workload("acknowledged"), &[]);
         assert_eq!(acknowledged, own_ring(scheme, FEW) / 1000, "{scheme}");
-        // The workload ends at the last arrival. The last ACK still has two links of 1 us to cross then, and does not
-        // matter.
+        // The workload ends at the last arrival. The last ACK, which then still has to cross two links of 1 us, does
+        // not matter.
         let received = finished(&program, &scenario, &workload("received"), &[]);
         assert!((2_000..3_000).contains(&(acknowledged - received)), "{scheme}: {received}, {acknowledged}");
         assert_eq!(finished(&program, &scenario, &workload("computing"), &[]), received + 1_000, "{scheme}");
@@ -293,8 +293,8 @@ fn the_adapter_for_astra_sim_knows_servers_and_warnings() {
     let network = finished(&program, &rails(""), "received:33554432", &["--logical-dims=4,2"]);
     let nvlink =
         finished(&program, &rails(", nvlink = \"3600Gbps\""), "received:33554432", &["--logical-dims=4,2"]);
-    // In either case, two blocks cross between the servers in each step, one in each direction. NVLink makes the
-    // other links of the ring faster.
+    // With and without NVLink, two blocks cross between the servers in each step, one in each direction. NVLink makes
+    // the other links of the ring faster.
     assert!(nvlink < network && nvlink > network / 4, "{nvlink}, {network}");
     let measure = "[[measure]]\nlinks = \"host-links\"\nseries = \"queue-depth\"\n";
     let (code, printed) = astra_sim(&program, &(rails("") + measure), "received:33554432", &[]);

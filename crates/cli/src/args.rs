@@ -295,8 +295,8 @@ at a time; its runs are kept below --out and used again."
 /// Arguments of `anabranch reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
-    /// Papers (`reps`) or figures (`reps/figure-2`); without any, the papers are listed, or all figures of
-    /// --figures-dir run
+    /// Papers (`reps`) or figures (`reps/figure-2`); if none is named, the command lists the papers, or runs all
+    /// figures of --figures-dir
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub figures: Vec<String>,
     /// Every figure of every paper

@@ -46,9 +46,9 @@ pub enum FrameContent {
 
 /// Records the frames on chosen links, up to a given number.
 ///
-/// The run ends soon after that number is exceeded ([`Capture::is_full`]). The run ends between two synchronisation
-/// windows of the engine, at the same time for all nodes, and the first frames by (time, link) are kept. The capture
-/// is therefore independent of the number of threads.
+/// The run ends soon after that number is exceeded ([`Capture::is_full`]): between two synchronisation windows of the
+/// engine, at the same time for all nodes. The first frames by (time, link) are kept. The capture is therefore
+/// independent of the number of threads.
 pub struct Capture<'c> {
     links: Arc<Links>,
     most: u64,

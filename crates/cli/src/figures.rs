@@ -76,11 +76,11 @@ pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
     Ok(figures)
 }
 
-/// The figures that `wanted` names (`reps`, `reps/figure-2`), in the order of `all`. If `wanted` is empty, all
-/// figures.
+/// The figures that `wanted` names (`reps`, `reps/figure-2`), in the order of `all`. If `wanted` is empty, the result
+/// is `all`.
 ///
 /// # Errors
-/// [`Failure::Input`] for an unknown name. The error lists the known ones.
+/// [`Failure::Input`] for an unknown name. The error lists the known names.
 pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     let papers: BTreeSet<&str> = all.iter().map(|figure| figure.paper()).collect();
     for name in wanted {

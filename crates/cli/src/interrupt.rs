@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 
-/// Installs a handler, so that the first Ctrl-C no longer ends the process immediately. A second one does.
+/// Installs a handler, so that the second Ctrl-C ends the process immediately, and not the first.
 ///
 /// # Errors
 /// The operating system refuses the handler.

@@ -58,7 +58,7 @@ pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
 }
 
 /// The document of `anabranch reproduce --unsaid --json`. `claims` has the claims under the figures' default setups,
-/// as without the option. `unsaid` has their outcomes under all setups.
+/// which `anabranch reproduce --json` prints too. `unsaid` has the outcomes of the claims under all setups.
 pub fn unsaid(varied: &[VariedFigure], papers: &[Paper], scale: &str) -> Value {
     let claims = varied.iter().map(|done| &done.figure);
     let claims = claims.flat_map(|figure| figure.claims.iter().map(|row| claim(&figure.id, scale, row)));

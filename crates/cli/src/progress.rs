@@ -152,9 +152,9 @@ impl Progress {
         }
     }
 
-    /// The time in seconds until all runs have ended, assuming that future runs are like those that finished and those
-    /// in progress. It is none if no run is in progress or no run's time is known. It is never less than the remaining
-    /// time of any run in progress.
+    /// The time in seconds until all runs have ended, assuming that future runs are like the finished runs and the
+    /// runs in progress. None if no run is in progress or no run's time is known. The time is never less than the
+    /// remaining time of a run in progress.
     fn left(&self, running: &[Expected]) -> Option<f64> {
         let finished = locked(&self.finished);
         let known: Vec<f64> =
@@ -191,8 +191,8 @@ fn ask(running: &[Running], controls: &[Control]) {
 /// A step counts as this many data packets, as it takes about as long: 3.3 us on one thread where a packet takes 1 us.
 const PACKETS_OF_A_STEP: u64 = 3;
 
-/// The fraction of a run's data that was delivered and of its steps, such as transfers over NVLink, that have ended.
-/// The fraction of its messages says less, because most messages tend to end at the end of the run.
+/// The fraction of a run that is done, by the delivered data and the ended steps (such as transfers over NVLink). The
+/// fraction of the messages would say less, because most messages tend to end at the end of the run.
 fn share_done(control: &Control) -> f64 {
     let done = |packets: &AtomicU64, steps: &AtomicU64| {
         packets.load(Ordering::Relaxed) + PACKETS_OF_A_STEP * steps.load(Ordering::Relaxed)
@@ -249,8 +249,8 @@ mod tests {
             "its own rest and five like it, two at once"
         );
         locked(&progress.finished).extend([8.0, 12.0]);
-        // Two runs are in progress with 5 s left each, and two others have not begun. These take 10 s each, the mean
-        // of 8, 12 and 10 s. The 30 s in all take 15 s with two runs at a time.
+        // Two runs in progress have 5 s left each. Two other runs have not begun and take 10 s each, the mean of 8, 12
+        // and 10 s. With two runs at a time, the 30 s in all take 15 s.
         assert_eq!(progress.left(&[at(5.0, Some(10.0)), at(5.0, None)]), Some(15.0));
         assert_eq!(progress.left(&[]), None);
         // Three of the last four runs were cached.

@@ -23,8 +23,8 @@ pub struct Condition {
     text: String,
     /// The measures at the ends, in their order in the text.
     references: Vec<Reference>,
-    /// The comparison that reports show. It is present only if the text is a single comparison, and one side of it
-    /// is a measure of a scheme that does not refer to the ends.
+    /// The comparison that reports show. None if the text is not a single comparison, or if neither side is a measure
+    /// of a scheme without measures at the ends.
     sides: Option<Sides>,
 }
 
@@ -63,7 +63,7 @@ impl Condition {
         self.references.len()
     }
 
-    /// The condition's measure, with these numbers in place of the measures at the ends of the searched range.
+    /// The condition's measure, with `numbers` in place of the measures at the ends of the searched range.
     ///
     /// # Errors
     /// The errors of [`Measure::parse`], as text.
@@ -161,7 +161,7 @@ pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
 }
 
 /// The sides of a text that consists of one comparison, with or without brackets around it. The measured side is the
-/// left one, unless that is no measure of a scheme or refers to the ends of the range.
+/// left side if that is a measure of a scheme without measures at the ends, or else the right side.
 fn sides_of(text: &str) -> Option<Sides> {
     let mut whole = within(text, 0..text.len());
     while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {

@@ -96,8 +96,8 @@ impl RunCache {
         serde_json::from_slice(&fs::read(self.run(index).with_extension(FAILED)).ok()?).ok()
     }
 
-    /// The result of run number `index` of the points, if it is stored. If `needed` is set, its goodput must be stored
-    /// as well.
+    /// The result of run number `index` of the points, if it is stored. If `needed` is set, the run's goodput must be
+    /// stored as well.
     pub fn take(&self, index: usize, point: &RunPoint, needed: bool, spool: &Spool) -> Option<RunOutcome> {
         let folder = self.run(index);
         let ResultSet { mut runs, flows, jobs, parts, filed, .. } = ResultSet::open(&folder).ok()?;

@@ -67,8 +67,8 @@ impl Paper {
     }
 }
 
-/// The setup of each paper under which the most claims of its figures hold. Figures that vary a setting with the same
-/// name have the same value of it, or each has its default.
+/// The setup of each paper under which the most claims of its figures hold. If several figures vary a setting of one
+/// name, the setup gives all of them one value, or gives each of them its own default.
 pub fn papers(varied: &[VariedFigure]) -> Vec<Paper> {
     let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
     names.into_iter().map(|name| best_of(name, varied)).collect()
@@ -171,8 +171,8 @@ fn changed(values: &EntryValues<'_>) -> usize {
     values.values().filter(|said| !said.own).count()
 }
 
-/// The values combined with the values of a figure's setup, or none if they disagree. The default value of a figure
-/// agrees with the default value of another figure, even if the two differ.
+/// The values combined with the values of a figure's setup. None if the two values of a setting disagree. The default
+/// value of a figure agrees with the default value of another figure, even if the two differ.
 fn with_setup<'a>(
     values: &EntryValues<'a>,
     figure: &'a Sensitivity,

@@ -211,9 +211,8 @@ fn text_of(bytes: Vec<u8>) -> Result<String, String> {
     })
 }
 
-/// The file's name without its extension, in characters that need no quotes in any shell or file system. A scenario
-/// with complete stored results has the name of its folder without the digest instead, because all stored scenarios
-/// have the file name `scenario.toml`.
+/// The file's name without its extension, in characters that need no quotes in any shell or file system. All stored
+/// scenarios have the file name `scenario.toml`, so their names are the names of their folders without the digests.
 fn folder_name(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let absolute = std::path::absolute(path).unwrap_or_default();

@@ -17,8 +17,8 @@ use tempfile::TempDir;
 
 /// The number of digits of the digest in a folder's name.
 const DIGITS: usize = 16;
-/// The prefix of the temporary name of an old folder of results while a newer folder replaces it. After the prefix,
-/// this name contains the end of the newer folder's temporary name and the final name.
+/// The prefix of the temporary name of an old folder of results while a newer folder replaces it. The end of the newer
+/// folder's temporary name and the final name follow the prefix.
 const REPLACED: &str = ".replaced-";
 /// The name of the folder of curves within a folder that is not complete yet.
 const SPOOL: &str = ".spool";
@@ -50,8 +50,8 @@ pub struct Store {
     root: PathBuf,
 }
 
-/// Results that are being written. They are in a hidden folder, which is given its final name when it is complete and
-/// is removed otherwise.
+/// Results that are being written. They are in a hidden folder, which gets its final name when it is complete. An
+/// incomplete folder is removed.
 pub struct Pending {
     temp: TempDir,
     target: PathBuf,
@@ -92,7 +92,8 @@ impl Store {
     /// simulation.
     ///
     /// # Errors
-    /// [`Failure::Input`] if the folder cannot be created or is not writable, or if a file has its final name.
+    /// [`Failure::Input`] if the folder cannot be created or is not writable, or if a file has the folder's final
+    /// name.
     pub fn begin(&self, item: &Item) -> Result<Pending, Failure> {
         fs::create_dir_all(&self.root).map_err(|error| self.refused(&error))?;
         let target = self.target(item);
@@ -110,9 +111,9 @@ impl Store {
         Ok(pending)
     }
 
-    /// Completes the replacement of results that killed programs left unfinished: if the final name is free, the
-    /// newer results get it if they are complete, and the older results otherwise. What then remains is removed. A
-    /// failure is not reported, because the older results remain.
+    /// Completes the replacement of results that killed programs left unfinished. If the final name is free, the newer
+    /// results get it if they are complete. If the newer results are incomplete, the older results get the name.
+    /// Remaining folders are removed. A failure is not reported, because the older results remain.
     pub fn recover(&self) {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.map(|folder| folder.path()) {
@@ -219,7 +220,7 @@ impl Pending {
 
     /// Renames the folder to its final name. A folder that has this name already is older and is removed.
     ///
-    /// Another program may do the same at any time. The results of the program that renames its folder last remain.
+    /// Several programs may rename folders to one name. The results of the program that does so last remain.
     fn replace(self, target: &Path) -> io::Result<()> {
         let own = self.temp.path().file_name().unwrap_or_default().to_string_lossy();
         let name = target.file_name().unwrap_or_default().to_string_lossy();

@@ -167,7 +167,7 @@ pub(crate) fn run_row(
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        // If all messages have finished, this is the time of the last acknowledgement or step, although the run
+        // If all messages have finished, the value is the time of the last acknowledgement or step, although the run
         // continues for about a base RTT (`Network::linger`).
         sim_time_us: if finished < count as usize { totals.latest } else { last_end }.as_us(),
         extra: extra_counters(network, totals, point),

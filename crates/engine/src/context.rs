@@ -92,8 +92,8 @@ impl Effects {
     }
 }
 
-/// A notice that a queue pair of the engine was opened or is done. The queue pair opens when its first message is
-/// posted, and is done when its last one is acknowledged. Switch programs receive the notice one [window
+/// A notice that a queue pair of the engine was opened or is done. A queue pair opens when its first message is
+/// posted, and is done when its last message is acknowledged. Switch programs receive the notice one [window
 /// length](Network::window) later. The notice of a new queue pair thus comes before its first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {

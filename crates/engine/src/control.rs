@@ -4,8 +4,8 @@ use crate::context::Counters;
 use anabranch_base::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Settings of a run that do not change what is simulated, the run's progress, and requests to the run while it goes
-/// on.
+/// The control of a run: settings that do not change the simulated behaviour, counts of the progress so far, and
+/// requests while the run goes on.
 #[derive(Debug, Default)]
 pub struct Control {
     /// The number of threads; 0 counts as 1.
@@ -14,8 +14,7 @@ pub struct Control {
     pub goodput: bool,
     /// Whether the result has the activities of hosts over time ([`crate::RunResult::spans`]).
     pub spans: bool,
-    /// Whether switches handle all their events in one order over all ports, even if their ports share nothing. This is
-    /// slower.
+    /// Whether switches handle all their events in one slower order over all ports, even if their ports share nothing.
     pub merge_ports: bool,
     /// A request to end the run soon.
     pub cancel: AtomicBool,

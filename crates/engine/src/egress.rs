@@ -53,8 +53,8 @@ pub struct Port {
     ahead: i64,
     /// Whether the link is busy. An event is then scheduled at the time when it becomes free.
     pub busy: bool,
-    /// Whether transmission needs the slow path ([`special`]) even without telemetry. It does if the link has a fault
-    /// at any time, if the sending device has jitter or an inexact clock, or if a PFC watchdog observes the port.
+    /// Whether transmission needs the slow path ([`special`]) even without telemetry: the link has a fault at any
+    /// time, the sending device has jitter or an inexact clock, or a PFC watchdog observes the port.
     pub impaired: bool,
     /// Whether the data class is paused.
     pub paused: bool,
@@ -366,8 +366,8 @@ impl<F: FreeTimes> Egress<F> {
         at.observer.queued(out.link, at.now, queued);
     }
 
-    /// For each port, the bytes in all its queues. None unless adaptive routing compares these and no port is
-    /// impaired.
+    /// For each port, the bytes in all its queues. None if adaptive routing does not compare these bytes, or if a port
+    /// is impaired.
     #[inline]
     pub fn depths(&self) -> Option<&[u32]> {
         (!self.has_impaired && !self.depths.is_empty()).then_some(&self.depths)

@@ -67,8 +67,8 @@ pub struct PointBudget {
 }
 
 impl PointBudget {
-    /// Whether the budget suffices for the `recorded` points of events and the points of intervals until `now`.
-    /// Points of intervals alone always fit, since they limit the time of the run.
+    /// Whether the budget suffices for the `recorded` points of events and the points of intervals until `now`. The
+    /// points of intervals alone always fit, since the end of the run is chosen so.
     fn fits(&self, recorded: u64, now: Time) -> bool {
         recorded == 0 || recorded as f64 + self.per_second * (now.0 as f64 / 1e12) <= self.most as f64
     }
@@ -215,8 +215,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// Runs until every message is acknowledged, every step is over and the injector names no further time, and then
-    /// for the time [`linger`](Network::linger), or until the run fails.
+    /// Runs until every message is acknowledged, every step is over and the injector names no further time. The run
+    /// then continues for the time [`linger`](Network::linger). A failure ends the run earlier.
     ///
     /// # Errors
     /// The reason for the early end, or a broken invariant.

@@ -13,7 +13,7 @@ use std::path::Path;
 const SHORTER: &str = "give the fault a shorter duration";
 const LEAVES: &str = "take a balancer that leaves a path that loses (reps)";
 
-/// If a round (a packet or a request, with its ACK) succeeds with at least this probability, the limits of
+/// A round is a packet or a request, with its ACK. If a round succeeds with at least this probability, the limits of
 /// [`Stalled::longer_stall`] are long enough.
 const FREQUENT: f64 = 0.9;
 /// The probability with which a round succeeds at the loss rate that the advice proposes. A run easily outlasts such
@@ -123,8 +123,8 @@ impl Stalled<'_> {
         Longer { stall, max_time: is_over.then(|| over.rounded_up(2).min(Limits::MAX_TIME)) }
     }
 
-    /// The limits for a run in which a round (a packet or a request, with its ACK) succeeds with probability
-    /// `chance`. The stall limit exceeds the longest likely series of failed rounds, and the end time leaves room
+    /// The limits for a run in which a round succeeds with probability `chance`. A round is a packet or a request,
+    /// with its ACK. The stall limit exceeds the longest likely series of failed rounds, and the end time leaves room
     /// until `parts` further rounds have succeeded. None if that end lies beyond [`Limits::MAX_TIME`].
     fn stall_for(&self, chance: f64, parts: u64) -> Option<Longer> {
         if chance >= FREQUENT {

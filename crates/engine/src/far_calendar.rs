@@ -6,9 +6,9 @@ use anabranch_base::{NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Arrivals over long links. Over a thousand kilometres, a heap of all of them would have millions of entries and
-/// cause a cache miss for each. Arrivals therefore wait unsorted in time bins. Only the arrivals of the bin in which
-/// the last synchronisation window ended are in a heap.
+/// Arrivals over long links. With links of over a thousand kilometres, a heap of all arrivals would have millions of
+/// entries and cause a cache miss for each. Arrivals therefore wait unsorted in time bins. Only the arrivals of the
+/// bin in which the last synchronisation window ended are in a heap.
 #[derive(Default)]
 pub struct FarCalendar {
     /// The arrivals in bins before `horizon`. Each entry has the time and the index in `slab`.

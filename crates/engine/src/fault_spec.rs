@@ -61,8 +61,8 @@ impl FaultSpec {
 
 /// The kind of a fault, with its links, switches or hosts as selectors ([`anabranch_fabric::Selector`]).
 ///
-/// `both_directions` applies to all links of a fault. Without it, links that go down or flap do so in both directions,
-/// as Ethernet links do: a port that receives no signal notifies the other end (IEEE 802.3, link fault signalling). For
+/// `both_directions` applies to all links of a fault. Without it, links go down or flap in both directions, as
+/// Ethernet links do: a port that receives no signal notifies the other end (IEEE 802.3, link fault signalling). For
 /// other faults of links, each selector decides: a selector with a direction (`tor:0/up:3`) selects that direction
 /// only, and a selector of cables (`cable:tor:0/up:3`, `tor-uplinks:3%`) selects both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -226,8 +226,8 @@ impl FaultKind {
     }
 
     /// The switches and links of `topology` that the fault affects. A fault of hosts affects the uplinks that its
-    /// selectors name, and a slow receiver all uplinks of these hosts. Selectors with a share or a number draw from
-    /// `random`.
+    /// selectors name, and a slow receiver affects all uplinks of the selected hosts. Selectors with a share or a
+    /// number draw from `random`.
     ///
     /// # Errors
     /// A selector has no known form, or names nothing that the fault can affect.

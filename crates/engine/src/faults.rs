@@ -311,8 +311,8 @@ impl FaultPlan {
             | Effect::SlowReceiver(..)
             | Effect::PauseStorm => p,
         };
-        // All faults that lose packets on the link share one random number. Each of them owns a part of its range,
-        // and the fault whose part contains the number loses the packet.
+        // All faults that lose packets on the link share one random number. Each fault owns a part of the number's
+        // range, and the fault whose part contains the number loses the packet.
         let lost = drawn_loss(active().fold(1.0, past), random);
         if let Some(fault) = lost.and_then(|drawn| first_loss(active(), past, drawn)) {
             return Fate::Lost(fault);
@@ -438,8 +438,8 @@ impl Flapping {
 }
 
 impl FaultSpec {
-    /// The switches and links of `topology` that the fault affects, if its number is `number` (counted from 0) in a run
-    /// with this seed.
+    /// The switches and links of `topology` that this fault affects in a run with this seed. The fault's position in
+    /// the list of faults is `number`, counted from 0.
     ///
     /// # Errors
     /// A selector has no known form, or names nothing that its fault can affect.

@@ -1,7 +1,7 @@
 //! Hosts: NICs with their queue pairs.
 //!
-//! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet, or with DCP all
-//! packets up to a quota (DCP, section 4.3), subject to the congestion window, pacing and PFC.
+//! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet. With DCP, a turn
+//! is all packets up to a quota (DCP, section 4.3). The congestion window, pacing and PFC limit each turn.
 //!
 //! A sender exists from its queue pair's first message until its last acknowledgement. A receiver exists from its
 //! first packet until about a base RTT after the sender is done. Until then it answers late duplicates, and later the
@@ -93,8 +93,8 @@ pub struct Host {
     steps: BinaryHeap<Reverse<(Time, u32)>>,
     /// The time at which each processor becomes free.
     processors: BTreeMap<u32, Time>,
-    /// For each traffic class and destination, the state of the queue pair that finished last, if the next one
-    /// inherits it.
+    /// For each traffic class and destination, the state of the queue pair that finished last, if the next queue pair
+    /// inherits that state.
     cached_states: BTreeMap<(u8, HostId), CachedState>,
     pulls: Option<Box<Pulls>>,
     reception: Option<Box<Reception>>,

@@ -252,8 +252,7 @@ impl<'a> Ideal<'a> {
     }
 
     /// An upper bound of the number of links at each distance, if all ECMP groups of a tier have the same size. The
-    /// bound is the number of paths from the sender to that distance, or the number of paths from the receiver back to
-    /// that distance if this is smaller.
+    /// bound is the smaller of two numbers of paths to that distance: from the sender, and back from the receiver.
     fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
         let mut widths = vec![1_u64; path.len()];
         let group = |node: NodeId, to: HostId| {

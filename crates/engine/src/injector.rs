@@ -6,24 +6,25 @@ use anabranch_workload::Done;
 
 /// A source of messages that are posted while a run goes on.
 pub trait Injector: Send {
-    /// Whether the injector can decide now on the messages at the instant `now`. This is called before each call of
-    /// [`inject`](Self::inject), with the same time and ends. If the injector is not ready, a
-    /// [`PausableRun`](crate::PausableRun) pauses, and calls this again when it continues. In any other run, the
+    /// Whether the injector can decide now on the messages at the instant `now`. Before each call of
+    /// [`inject`](Self::inject), `is_ready` is called with the same `now` and `ends`. If the injector is not ready, a
+    /// [`PausableRun`](crate::PausableRun) pauses, and calls `is_ready` again when it continues. In any other run, the
     /// injector must always be ready.
     fn is_ready(&mut self, _now: Time, _ends: &[InjectedEnd]) -> bool {
         true
     }
 
     /// Called when all other events of hosts at the instant `now` are done. `ends` lists the injected messages that
-    /// were delivered or acknowledged at this instant. It is sorted by the number of the host at which the message
-    /// ended, and within a host by the order of events. Messages added to `messages` are posted at this instant, in
-    /// their order.
-    /// Returns the time of the next call, which must be after `now`. A message that ends earlier causes an earlier
-    /// call, whose result replaces this one. If it returns None, only the end of a message causes a call.
+    /// were delivered or acknowledged at this instant. The list is sorted by the number of the host at which the
+    /// message ended, and within a host by the order of events. Messages added to `messages` are posted at this
+    /// instant, in their order.
     ///
-    /// The first call is at time 0. Later calls are at the instant that the last call has returned, and at each
-    /// instant at which an injected message is delivered or acknowledged. The run ends when the last call has
-    /// returned None and every message is acknowledged.
+    /// Returns the time of the next call, which must be after `now`. If a message ends earlier, `inject` is called
+    /// then, and the new result replaces the earlier one. After a result of None, only the end of a message causes a
+    /// call.
+    ///
+    /// The first call is at time 0. The run ends when the last call has returned None and every message is
+    /// acknowledged.
     fn inject(
         &mut self,
         now: Time,

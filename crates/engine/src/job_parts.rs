@@ -130,8 +130,8 @@ fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> Vec<ComputeIntervals>
     spans.into_iter().map(ComputeIntervals::of).collect()
 }
 
-/// The largest computing time of any rank of all jobs, and the largest time that a rank spends without computing while
-/// its job lasts. The latter is exposed communication time.
+/// The largest computing time of any rank of all jobs, and the largest exposed communication time: the time that a
+/// rank spends without computing while its job lasts.
 pub(crate) fn computing(parts: &[PartRow]) -> [(String, f64); 2] {
     let most = |of: fn(&PartRow) -> u64| {
         let ranks = parts.iter().filter(|part| part.part == "rank");

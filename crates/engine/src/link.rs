@@ -153,8 +153,8 @@ impl<'a> LinkKindTable<'a> {
     }
 }
 
-/// For each of `kinds`, the ECN marking of a class's queues and the most bytes of data in them. The class has the
-/// settings `fabric`.
+/// The ECN marking and the most bytes of data of a traffic class's queues, for each of `kinds`. The settings of the
+/// class are `fabric`.
 pub fn queues_of_class(kinds: &[LinkKind], fabric: &FabricSpec, facts: &PathFacts) -> Vec<(Marking, u32)> {
     let facts = facts.of_port();
     let of = |kind: &LinkKind| (marking(fabric, &facts, kind.rate), data_limit(fabric, &facts, false));

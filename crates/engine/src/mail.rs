@@ -82,9 +82,9 @@ fn blank_block() -> Block {
 #[derive(Default)]
 pub struct Blocks(Vec<Block>);
 
-/// An arena for the arrivals of a synchronisation window. It consists of runs, the ranges of consecutive indexes of
-/// which each [`Mailbox`] is a chain. They are allocated one after the other and freed together. The index of an
-/// arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
+/// An arena for the arrivals of a synchronisation window. It consists of runs, which are ranges of consecutive
+/// indexes. A [`Mailbox`] is a chain of runs. Runs are allocated one after the other and freed together. The index of
+/// an arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
 /// windows of a thread. Memory that has just been read is therefore written next, and all windows together use about
 /// as much memory as the most frames in flight need.
 ///
@@ -171,8 +171,8 @@ impl Mailbox {
     }
 }
 
-/// An arrival so far in the future, because its link is long, that its synchronisation window has no mailbox yet. It is
-/// stored separately.
+/// An arrival for whose synchronisation window no mailbox exists yet, because its link is long. The arrival is stored
+/// separately.
 pub struct FarArrival {
     /// The node at which the frame arrives.
     pub node: NodeId,
@@ -348,9 +348,9 @@ impl Default for LinkMail {
 }
 
 impl LinkMail {
-    /// Sends a packet without telemetry to a node and its port `to`, where it arrives at `time`.
-    /// [`finish`](Self::finish) must be called before another frame is sent to the node, except by this method, which
-    /// completes the packets of another port itself.
+    /// Sends a packet without telemetry to a node and its port `to`, where it arrives at `time`. Before another method
+    /// sends a frame to the node, [`finish`](Self::finish) must be called. This method itself completes the packets of
+    /// another port.
     #[inline(always)]
     pub fn send(&mut self, to: (NodeId, u16), time: Time, packet: &Packet, out: &mut Outbox<'_>) {
         let is_open = time.0 < self.until && self.next < self.end && self.to == to;
@@ -413,7 +413,7 @@ pub enum ArrivalOrder {
 parameter_choices!(ArrivalOrder: "port" = Port, "random" = Random);
 
 /// Puts arrivals of one instant at `node`, which are sorted by port, into a random order. The order depends only on
-/// seed, node, time and ports, and so neither on synchronisation windows nor on threads.
+/// seed, node, time and ports.
 fn draw_order<T>(seed: u64, node: NodeId, time: u64, tied: &mut [T], port: impl Fn(&T) -> u64) {
     let instant = instant_seed(seed, node, time);
     tied.sort_by_key(|one| rank_at(instant, port(one)));

@@ -31,8 +31,7 @@ enum Callback {
 }
 
 /// Runs a random simulation and returns all its callbacks and posts. Until there are `messages` posts, each callback
-/// posts one or two messages between random hosts, some of them together with a timer. The two posts of one callback
-/// are at the same instant.
+/// posts one or two messages between random hosts. Two posts of one callback are at the same instant.
 fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Callback)>, Vec<Posted>) {
     let mut random = stream(7, 0, Purpose::WorkloadPairs);
     let mut online: Online<Callback> = Online::new(&scenario(scheme), None).unwrap();
@@ -63,8 +62,8 @@ fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Callback)>, Vec<Posted>) {
     (heard, posted)
 }
 
-/// The times of arrival and acknowledgement of each message when the same messages are known before the run starts. A
-/// message that starts after the end of the run keeps each queue pair open, as in [`chain`].
+/// The times of arrival and acknowledgement of each message when the same messages are known before the run starts.
+/// Each queue pair stays open until the end of the run, because its last message starts after that end.
 fn known_before(scheme: &str, posted: &[Posted]) -> Vec<[u64; 2]> {
     let messages = posted.to_vec();
     let registry = Registry::new().workload("all", [], move |workload, _, _, _| -> Result<(), Refused> {
@@ -233,7 +232,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert!(
         online.advance().unwrap_err().to_string().contains("host 1 waits for a message of host 0 with tag 0")
     );
-    // A message or receive whose length does not match that of its partner is refused, and the partner remains
+    // A message or a receive is refused if its length differs from that of its partner, and the partner remains
     // unmatched.
     let why = online.send(0, 1, 11, 0, None).unwrap_err().to_string();
     assert!(why.contains("host 1 waits for 10 B of host 0 with tag 0, and what was sent has 11 B"), "{why}");

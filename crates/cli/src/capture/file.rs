@@ -14,8 +14,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// The value of `if_tsresol`: the unit of times is 10^-9 s. With picoseconds, tshark 4.0 shows wrong times beyond 18.4
-/// ms because they overflow.
+/// The value of `if_tsresol`: the unit of times is 10^-9 s. With picoseconds, times above 18.4 ms overflow in tshark
+/// 4.0.
 const NANOSECONDS: u8 = 9;
 
 /// The largest number of bytes of a frame that are kept in the file.

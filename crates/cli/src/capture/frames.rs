@@ -34,8 +34,8 @@ impl Wire<'_> {
         }
     }
 
-    /// Writes the bytes of a packet. The frame is as long as in the simulator, unless its headers alone or the
-    /// shortest Ethernet frame are longer.
+    /// Writes the bytes of a packet. The frame has the length that it has in the simulator, or a greater length if its
+    /// headers alone or the shortest Ethernet frame are longer.
     fn packet(&self, packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
         let format = Format::new(self.point.scheme.transport.headers());
         let route = self.route(packet);
@@ -70,9 +70,9 @@ impl Wire<'_> {
         }
     }
 
-    /// The part of a message that a data packet carries. If the message is split over several queue pairs, or into
-    /// requests of DCP, the exact length of a piece is known only at the last packet of the piece. In the other packets
-    /// of the piece, the length is that of a whole number of full packets.
+    /// The part of a message that a data packet carries. A message may be split into pieces, over several queue pairs
+    /// or into requests of DCP. The exact length of a piece is then known only at the last packet of the piece. The
+    /// length in the other packets is that of a whole number of full packets.
     fn range(&self, packet: &Packet) -> PayloadRange {
         let Repr::Data { message, message_packets, .. } = packet.repr else { return PayloadRange::default() };
         let framing = self.point.scheme.transport.framing();

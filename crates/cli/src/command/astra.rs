@@ -1,11 +1,13 @@
 //! `anabranch run --astra DIR`: every example of a folder of ASTRA-sim, as scenarios.
 //!
-//! An example is a network and a workload with the same number of NPUs. A network without such a workload is an example
-//! as well. The system configuration of a network is the file with the network's name, apart from the extension. If
-//! there is no such file, it is a file with the network's number of dimensions: preferably one whose name begins with
-//! the same word as the network's name, otherwise one whose name does not contain `custom`. Topologies of ns-3 take
-//! their dimensions from files of logical dimensions. Each system configuration that no example uses, and each file of
-//! groups of ranks, has an additional example with the first network and workload that fit.
+//! An example is a network and a workload with the same number of NPUs, or a network without such a workload. The
+//! system configuration of a network is the file with the network's name, apart from the extension. Without such a
+//! file, it is a file with the network's number of dimensions: preferably one whose name begins with the same word as
+//! the network's name, and if there is none, one whose name does not contain `custom`. Topologies of ns-3 take their
+//! dimensions from files of logical dimensions.
+//!
+//! Each system configuration that no example uses, and each file of groups of ranks, has an additional example with
+//! the first network and workload that fit.
 
 use super::simulate::scenario;
 use crate::args::RunArgs;

@@ -86,8 +86,8 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     lossless_to_lossy(&rows).map_or(Ok(()), |text| print(&text))
 }
 
-/// Runs one case in this process and prints one line of JSON. A number of hosts or bytes in `sizes` replaces the
-/// number of the case.
+/// Runs one case in this process and prints one line of JSON. A number of hosts or bytes in `sizes` replaces that of
+/// the case.
 ///
 /// # Errors
 /// The errors of [`bench()`].

@@ -18,10 +18,10 @@ use std::path::Path;
 type RunStatus = Option<Result<(), RunFailure>>;
 
 /// Carries out the requested runs of a scenario that the campaign's folder does not contain yet. Each run is stored in
-/// its own subfolder. With `--status` or `--slurm`, nothing is run.
+/// its own subfolder. With `--status` or `--slurm`, no run is carried out.
 ///
 /// # Errors
-/// Bad input, a folder of another campaign, output that cannot be written, runs that failed, Ctrl-C. Finished runs
+/// Bad input, a folder of another campaign, output that cannot be written, runs that failed, or Ctrl-C. Finished runs
 /// stay stored, and the same command continues with the rest.
 pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let (number, of) = args.share;
@@ -147,8 +147,8 @@ fn claimed(folder: &Path, session: &Session) -> Result<Dataset, Failure> {
     })
 }
 
-/// Carries out `runs` on `threads` threads (`None` means one per core). `ended` receives the result or the error of
-/// each run that neither panicked nor was interrupted.
+/// Carries out `runs` on `threads` threads (`None` means one thread per core). `ended` receives the result or the
+/// error of each run that neither panicked nor was interrupted.
 fn carry_out(
     session: &Session,
     runs: &[usize],

@@ -8,11 +8,11 @@ use crate::output::{print, print_json};
 use anabranch_sim::scenario::{SeriesKind, setups};
 use serde_json::json;
 
-/// Prints the entry of a scenario's key, or of a parameter for each component and kind that has it. For a table such
-/// as `fabric.pfc`, or a kind such as `poisson` or `reps`, prints all entries in it.
+/// Prints the entry of a scenario's key, or of a parameter for each component and kind that has it. A table such as
+/// `fabric.pfc` and a kind such as `poisson` or `reps` stand for all entries in them.
 ///
 /// # Errors
-/// A name that is not known, or a standard output that cannot be written.
+/// The name is not known, or standard output cannot be written.
 pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     let all = parameters::entries();
     let mut found: Vec<&Entry> = all.iter().filter(|entry| entry.is(&args.key)).collect();

@@ -62,8 +62,8 @@ pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
 }
 
-/// The key that an unknown name probably means: a key for which another tool uses that name, otherwise the most
-/// similar key of the same table.
+/// The key that an unknown name probably means: a key for which another tool uses that name, or else the most similar
+/// key of the same table.
 pub fn meant(wanted: &str) -> Option<String> {
     let (table, name) = wanted.rsplit_once('.').map_or((None, wanted), |(table, name)| (Some(table), name));
     let whole = |key: &str| table.map_or_else(|| key.to_owned(), |table| format!("{table}.{key}"));
@@ -106,8 +106,8 @@ pub fn entry(section: &Section, key: &Key) -> String {
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
 }
 
-/// For a key that is itself a table: the keys or the kinds of that table, and the command that explains them. Empty for
-/// other keys.
+/// The keys or the kinds of the table that `key` is, and the command that explains them. The text is empty for a key
+/// that is no table.
 fn keys_below(key: &Key) -> String {
     let (KeyType::Table(table) | KeyType::Tables(table)) = key.is else { return String::new() };
     let below: Vec<&Section> = sections().iter().filter(|section| section.table == table).collect();

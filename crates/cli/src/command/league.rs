@@ -16,11 +16,11 @@ use anabranch_sim::scenario::{Figure, Scale, Scenario, Scheme, setups};
 use serde_json::json;
 use std::fs;
 
-/// Runs the chosen scenarios of the league, and writes the page that ranks the schemes.
+/// Runs the chosen scenarios of the league, and writes the page that ranks the schemes. A scheme that does not finish
+/// a scenario has no value there, and a failed run is no error.
 ///
 /// # Errors
-/// Bad input, output that cannot be written, Ctrl-C. A run that failed is part of the result: a scheme that does not
-/// finish a scenario has no value there.
+/// Bad input, output that cannot be written, or Ctrl-C.
 pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,

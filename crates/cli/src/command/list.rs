@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// Prints a list of names that a scenario or a command can use.
 ///
 /// # Errors
-/// An option or a name is given that the list does not have, or standard output cannot be written.
+/// The list does not have a given option or name, or standard output cannot be written.
 pub fn list(args: &ListArgs) -> Result<(), Failure> {
     if args.state && args.what != Listing::Schemes {
         return Err(Failure::Input(
@@ -163,8 +163,8 @@ fn state(as_json: bool) -> Result<(), Failure> {
     if as_json { print_json(&json!({ "schemes": rows })) } else { print(&text) }
 }
 
-/// The number of packets in flight of a queue pair, from which the size of transports' per-packet state follows. A BDP
-/// of 400 Gb/s and 10 us is 122 packets of 4 KiB. The number is rounded up to a power of two.
+/// The number of packets in flight of a queue pair, which determines the size of transports' per-packet state. A BDP
+/// of 400 Gb/s and 10 us is 122 packets of 4 KiB, rounded up here to a power of two.
 pub const IN_FLIGHT: u32 = 128;
 
 /// The bits of hardware state of each scheme for one queue pair: the state of its load balancer and transport in the

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
-/// Simulates the first run of a scenario, or the first one of a given scheme, seed or both, and writes the packets on
-/// chosen links.
+/// Simulates the first run of a scenario, and writes the packets on chosen links. A given scheme or seed replaces
+/// those of the scenario.
 ///
 /// # Errors
 /// Bad input, a run that failed, output that cannot be written, Ctrl-C.

@@ -15,11 +15,11 @@ use anabranch_results::{self as results, ClaimResult, ClaimRow, Outcome};
 use anabranch_sim::scenario::{Figure, Scale};
 use serde_json::json;
 
-/// Runs figures and prints the outcomes of their claims.
+/// Runs figures and prints the outcomes of their claims. A claim that does not hold is not an error.
 ///
 /// # Errors
-/// No figure or an unknown one, other bad input, output that cannot be written, a run that failed, Ctrl-C. A claim
-/// that does not hold is not an error.
+/// No figure is named, a figure is unknown, the input is otherwise bad, output cannot be written, a run failed, or
+/// Ctrl-C.
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,

@@ -26,7 +26,7 @@ const RUNS_AT_ONCE: usize = 16;
 
 /// Runs figures under the setups that the text of their papers permits, and prints the outcomes of their claims. The
 /// setups are all combinations of the varied settings, if there are at most [`MOST_RUNS_TOGETHER`] combinations and at
-/// most as many runs. Otherwise, each setup has at most one changed setting.
+/// most as many runs. If there are more, each setup has at most one changed setting.
 ///
 /// # Errors
 /// An unknown figure, no figure with varied settings, a setup that cannot be resolved, output that cannot be
@@ -332,8 +332,8 @@ impl Runs {
     /// The indices of these runs. New runs are added.
     fn places(&mut self, points: Vec<RunPoint>) -> Vec<usize> {
         let mut place = |point: RunPoint| {
-            // The debug text of a point contains everything that determines the run's results, so its digest is the
-            // name.
+            // The debug text of a point contains everything that determines the run's results. The name is the digest
+            // of that text.
             let name = text_digest(&format!("{point:?}"));
             *self.places.entry(name.clone()).or_insert_with(|| {
                 self.each.push((name, point));

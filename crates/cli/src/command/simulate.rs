@@ -88,7 +88,8 @@ impl Job<'_> {
     }
 }
 
-/// Simulates a scenario, or returns its stored results. With `baselines`, it is also simulated without its faults.
+/// Simulates a scenario, or returns its stored results. With `baselines`, the scenario is also simulated without its
+/// faults.
 ///
 /// # Errors
 /// The errors of [`Job::perform`].

@@ -8,8 +8,8 @@ use crate::{interrupt, one_run, timeline};
 use anabranch_sim::Control;
 use std::path::PathBuf;
 
-/// Simulates the first run of a scenario, or the first one with a given scheme, a given seed or both, and writes its
-/// timeline.
+/// Simulates the first run of a scenario, and writes its timeline. A given scheme or seed replaces those of the
+/// scenario.
 ///
 /// # Errors
 /// Bad input, a run that failed, output that cannot be written, Ctrl-C.

@@ -145,8 +145,8 @@ fn a_buffer_below_the_headroom_is_answered_with_a_range() {
             refused.lines().find_map(|line| line.trim().strip_prefix("write: ")?.strip_suffix(" in [find]"));
         let offered = offered.unwrap_or_else(|| panic!("no range:\n{refused}"));
         assert!(offered.starts_with("smallest = [\"") && offered.ends_with(others), "{offered}");
-        // Below the answer, the text proposes no range to try, because smaller values are refused. It says so if the
-        // offered range was an interval, not a list of values.
+        // Below the answer, the text proposes no range to try, because smaller values are refused. The text gives this
+        // reason only if the offered range is an interval and not a list of values.
         let text = ask(offered).0.expect(0).stdout;
         let is_range = offered.matches(',').count() == 1;
         assert_eq!(

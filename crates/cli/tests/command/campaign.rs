@@ -134,8 +134,8 @@ fn runs_that_fail_are_named_and_the_others_are_there() {
     }
 }
 
-/// The document has the warnings of the plan and of all runs that are present, no matter which command carried them
-/// out.
+/// The document has the warnings of the plan and of all runs that are present, no matter which command carried out the
+/// runs.
 #[test]
 fn warnings_are_values() {
     let place = Place::new();

@@ -1,6 +1,7 @@
-//! Tests with inputs of public reports, from the folder that the environment variable ANABRANCH_PEERS names. The tests
-//! of `03-error-rate`, `31-larger-buffers` and `33-rank-hosts` are in `error_rates`, `how_sure` and `rank_hosts`. Those
-//! of `23-flow-numbering` and `36-old-flow-format` are in the tests of the scenario reader.
+//! Tests with inputs of public reports, from the folder that the environment variable ANABRANCH_PEERS names. Other
+//! modules test further inputs: `error_rates` tests `03-error-rate`, `how_sure` tests `31-larger-buffers`, and
+//! `rank_hosts` tests `33-rank-hosts`. The tests of the scenario reader use `23-flow-numbering` and
+//! `36-old-flow-format`.
 
 use super::common::Place;
 use std::collections::BTreeSet;
@@ -87,8 +88,8 @@ fn hosts_that_are_joined_without_a_switch_run() {
     assert!((1_120.0..1.06 * 1_120.0).contains(&cct), "{cct}");
 }
 
-/// Eight GPUs in two servers on one leaf, each with its own NIC, send messages of 1 MB, which take at least 20 us at
-/// 400 Gb/s.
+/// Eight GPUs in two servers on one leaf send messages of 1 MB. Each GPU has its own NIC, and a message takes at least
+/// 20 us at 400 Gb/s.
 #[test]
 fn a_topology_of_simai_runs() {
     let Some(folder) = cases().map(|cases| cases.join("24-simai-topology")) else { return };
@@ -100,7 +101,7 @@ fn a_topology_of_simai_runs() {
 }
 
 /// A window of whole packets keeps the path of a single message busy at any rate. HPCC reaches its target of 95 %, so
-/// that its message takes about 1 / 0.95 = 1.05 times the ideal time.
+/// its message takes about 1 / 0.95 = 1.05 times the ideal time.
 #[test]
 fn one_message_takes_no_longer_than_its_path_needs() {
     let Some(folder) = cases().map(|cases| cases.join("25-window-floor")) else { return };

@@ -14,8 +14,8 @@ fn one_message() -> String {
 #[test]
 fn a_scheme_that_the_fault_missed_does_not_lead() {
     let place = Place::new();
-    // Under ECMP, the message crosses one of the ToR's four uplinks. The fault is on each uplink in turn, so three of
-    // the four faults do not affect the message.
+    // Under ECMP, the message crosses one of the ToR's four uplinks. Each run has the fault on a different uplink, so
+    // three of the four faults do not affect the message.
     let mut spared = 0;
     for uplink in 0..4 {
         let fault =

@@ -160,8 +160,8 @@ fn a_set_up_whose_runs_fail_is_told_and_its_failure_kept() {
         let causes: Vec<_> =
             figure["failed"].as_array().unwrap().iter().map(|run| &run["cause"]["kind"]).collect();
         assert_eq!(causes, ["limit", "limit"], "{figure}");
-        // No scheme pauses under the figure's default setup. Under the other setup no run finishes, so it has no
-        // warnings.
+        // No scheme pauses under the figure's default setup. No run finishes under the other setup, which therefore
+        // has no warnings.
         let warned = |setup: usize| figure["setups"][setup]["run_warnings"].as_array().unwrap();
         assert_eq!(warned(0)[0]["warning"]["kind"], "empty-measure", "{figure}");
         assert!(warned(1).is_empty(), "{figure}");

@@ -111,8 +111,8 @@ fn real_packets_between_namespaces_beside_the_simulation() {
         );
         let fct = |which: &str| run[which]["fct_mean_us"].as_f64().unwrap();
         let is_near = (0.8..1.25).contains(&(fct("live") / fct("simulated")));
-        // On a machine that lets processes wait too long, the command reports the run as not valid, and its times may
-        // differ.
+        // On a machine that lets processes wait too long, the command reports the run as not valid. The times of such
+        // a run may differ from those of the simulation.
         assert!(is_near || run["valid"] == false, "{run}");
         assert_eq!(run["live"]["drops"], run["simulated"]["drops"], "{run}");
     }

@@ -3,9 +3,8 @@
 
 use crate::common::{Place, SMALL, edited};
 
-/// Runs `scenario` twice; the second time its results are read from disk. Both times, standard error and the JSON must
-/// have each warning in `says`. The page must have them too, and there must be no other warnings. Returns the warnings
-/// of the runs as values.
+/// Runs `scenario` twice; the second time its results are read from disk. Both times, standard error, the JSON and the
+/// page must have the warnings in `says` and no others. Returns the warnings of the runs as values.
 #[track_caller]
 fn warned(scenario: &str, says: &[&str]) -> serde_json::Value {
     let place = Place::new();
@@ -65,8 +64,8 @@ fn a_fault_after_the_end() {
         "fault.0 (link-down tor:0/up:0) begins at 500ms, and a run that loses nothing takes little more than";
     let after = "reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run";
     warned(&fault("500ms"), &[late, after]);
-    // The ideal time is 9.4 us. At about twice that time, packets may still wait, and there is no warning. At about
-    // four times that time, there is none only if the fabric is oversubscribed.
+    // The ideal time is 9.4 us. A fault at about twice that time causes no warning, because packets may still wait. A
+    // fault at about four times that time causes a warning, except in an oversubscribed fabric.
     check_warns(&fault("20us"), &[]);
     check_warns(&fault("40us"), &["begins at 40us, and a run that loses nothing takes little more than"]);
     let four = fault("40us").replace("tiers = 2", "tiers = 2\noversubscription = 4");

@@ -1,5 +1,5 @@
 //! Tests of a job whose traffic stays within servers, as with tensor parallelism over the ranks of a server. The
-//! command reports this, and its tables, documents and pages stay consistent.
+//! command reports that nothing crosses the network. Its tables, documents and pages stay consistent.
 
 use crate::common::Place;
 

@@ -173,8 +173,8 @@ impl<F: FreeTimes> Egress<F> {
             return Some((None, taken));
         }
         if waiting == 0 {
-            // No queue has a packet that may be sent, but the class whose turn it is keeps the turn, because at a
-            // host a sender may have data of the class.
+            // No queue has a packet that may be sent. The class with the turn keeps it, because a sender at a host may
+            // have data of this class.
             return None;
         }
         let class = classes.scheduler(port).next(|class| waiting >> class & 1 == 1)?;

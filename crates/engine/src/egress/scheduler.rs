@@ -1,10 +1,10 @@
 //! The scheduler of traffic classes: strict priority between priorities, and weighted round robin in bytes among the
 //! classes of one priority.
 //!
-//! A class whose turn it is sends until it has sent its share: one full packet for the class with the smallest weight,
-//! and proportionally more for a larger weight. Only the last packet of a turn may exceed the share, and the excess
-//! counts in the next turn (surplus round robin, a form of deficit round robin that need not know the next packet's
-//! length). A class without data loses its turn and starts anew.
+//! In its turn, a class sends until it has sent its share: one full packet for the class with the smallest weight, and
+//! proportionally more for a larger weight. Only the last packet of a turn may exceed the share, and the excess counts
+//! in the next turn. This is surplus round robin, a form of deficit round robin that need not know the next packet's
+//! length. A class without data loses its turn and starts anew.
 
 use crate::spec::Share;
 
@@ -52,8 +52,8 @@ impl Scheduler {
         Scheduler { levels: priorities.into_iter().rev().map(level).collect() }
     }
 
-    /// The class that is served next. `waits` tells whether a class has a packet that may be sent. After `waits` has
-    /// returned true for a class, it is not called any more, and that class is the result.
+    /// The class that is served next. `waits` tells whether a class has a packet that may be sent. The result is the
+    /// first class for which `waits` returns true, and `waits` is not called afterwards.
     pub fn next(&mut self, mut waits: impl FnMut(u8) -> bool) -> Option<u8> {
         self.levels.iter_mut().find_map(|level| level.next(&mut waits))
     }

@@ -80,9 +80,9 @@ impl<F: FreeTimes> Egress<F> {
     }
 
     /// Delays the first packet after a port of a NIC with jitter was idle, and puts it into its queue. Returns false
-    /// if the packet may leave now. A packet is not delayed if it has already waited, or if it follows another one
-    /// within a packet's serialisation time: a sender that is paced at line rate leaves such gaps if its NIC's clock
-    /// is fast, and a delay in each gap would slow it down.
+    /// if the packet may leave now. A packet is not delayed if it has already waited, or if it follows another packet
+    /// within a packet's serialisation time. A sender that is paced at line rate leaves such gaps if its NIC's clock
+    /// is fast, and a delay in each gap would slow the sender down.
     fn delayed_by_jitter<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let Some(jitter) = &mut self.jitter else { return false };
         let out = &mut self.ports[usize::from(port)];

@@ -40,7 +40,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until every thread has arrived. The last one calls `between` before any returns.
+    /// Waits until every thread has arrived. The last thread calls `between` before any thread returns.
     ///
     /// # Errors
     /// Another thread has panicked, so it will not arrive.

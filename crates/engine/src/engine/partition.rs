@@ -43,9 +43,9 @@ impl Sets {
     }
 }
 
-/// The clusters of more than one node, each sorted by number. All hosts whose messages or steps open a gate or wait for
-/// it are in one cluster. Two switches are in one cluster if the observer compares their queues. If messages are
-/// `injected` while the run goes on, all hosts form one cluster.
+/// The clusters of more than one node, each sorted by number. All hosts whose messages or steps open a gate or wait
+/// for that gate are in one cluster. Two switches are in one cluster if the observer compares their queues. If
+/// messages are `injected` while the run goes on, all hosts form one cluster.
 pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool) -> Vec<Vec<NodeId>> {
     let nodes = network.topology.nodes();
     let mut sets = Sets((0..nodes).collect());

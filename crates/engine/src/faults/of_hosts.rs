@@ -14,8 +14,8 @@ impl FaultPlan {
         self.of_host(uplink).next().is_some()
     }
 
-    /// The fault that makes the host that sends on `uplink` a slow receiver at `time`, and the buffer of its NIC in
-    /// bytes.
+    /// The fault that slows down the host of `uplink` at `time`, and the size of the buffer of the host's NIC in
+    /// bytes. None if the host is not slow.
     pub fn slow_receiver(&self, uplink: LinkId, time: Time) -> Option<(u16, Bytes)> {
         self.slow_at(uplink, time).map(|(fault, _, buffer)| (fault, buffer))
     }

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 /// An hour in picoseconds.
 const HOUR: f64 = 3_600e12;
 
-/// The times at which a fault begins: its times in the scenario, or with a failure rate random times before
-/// `max_time`. With a failure rate, each cable or switch fails by itself after exponentially distributed times. The
+/// The times at which a fault begins. Without a failure rate, they are the fault's times in the scenario. With a
+/// failure rate, each cable or switch fails by itself before `max_time`, after exponentially distributed times. The
 /// first such time counts from the start of the fault, and each later one from the end of the previous failure.
-/// Without a duration, each fails at most once.
+/// Without a duration, each cable or switch fails at most once.
 pub(super) fn begins(
     spec: &FaultSpec,
     fault: u16,

@@ -16,8 +16,8 @@ impl Host {
         self.incoming.len() as u32
     }
 
-    /// Adds a queue pair on which the host sends. If `stays` is set, it stays open until the end of the run. Otherwise
-    /// it is done when all its messages are acknowledged.
+    /// Adds a queue pair on which the host sends. If `stays` is set, the queue pair stays open until the end of the
+    /// run. If not, it is done when all its messages are acknowledged.
     pub fn add_outgoing(&mut self, qp: QpId, stays: bool) {
         // If the queue pair stays open, the count has one message more than will be posted, so that the queue pair is
         // never done.

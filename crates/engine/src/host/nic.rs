@@ -66,8 +66,8 @@ impl Host {
         self.egress.transmit(PORT, &frame, at);
     }
 
-    /// Sends the pause frame that is due at a NIC with one port. If none is due and there are several classes, the next
-    /// packet of any class is sent. Returns false if no pause frame is due and there is one class.
+    /// Sends a pause frame if one is due at a NIC with one port. If none is due and there are several classes, the
+    /// next packet of any class is sent. Returns false if no pause frame is due and there is one class.
     #[cold]
     #[inline(never)]
     fn serve_special<O: Observer>(&mut self, at: &mut Context<'_, O>) -> bool {

@@ -42,8 +42,7 @@ pub(super) struct PortsNow {
 }
 
 impl PortsNow {
-    /// Whether the sender's next packet would have to wait, since it must use the only port of its queue pair and
-    /// that port cannot send now.
+    /// Whether the sender's queue pair uses a single port and that port cannot send now.
     #[inline]
     pub fn hold_back(&self, slot: &SenderSlot) -> bool {
         let number = match self.several.choice {

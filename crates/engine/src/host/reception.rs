@@ -17,8 +17,8 @@ use anabranch_proto::IntStack;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// The number of full packets by which the waiting data must fall below the size of the buffer before the NIC resumes
-/// its links, unless nothing waits.
+/// The NIC resumes its links when the waiting data is this many full packets below the size of the buffer, or when
+/// nothing waits.
 const RESUME_PACKETS: u64 = 2;
 
 /// The reception of a host that is a slow receiver or storms with pauses at some time.
@@ -57,8 +57,8 @@ struct PortPauses {
     state: PauseState,
     /// Whether a pause storm of the host is in effect.
     storms: bool,
-    /// The time at which a pause that still holds is sent again, half the longest pause after the last XOFF frame.
-    /// [`Time::NEVER`] if no pause is to be sent again.
+    /// The time at which XOFF is sent again if the pause still holds: half of the longest pause after the last XOFF
+    /// frame. [`Time::NEVER`] if no XOFF is to be sent again.
     refresh: Time,
 }
 
@@ -226,8 +226,8 @@ impl Host {
         true
     }
 
-    /// Resets the pause state after the link of `port` went down or came up (`up`), as switches do. Returns whether the
-    /// other end is paused from now on.
+    /// Resets the pause state after the link of `port` went down or came up (`up`). Returns whether the other end is
+    /// paused from now on.
     pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
         let pauses =
             self.reception.as_mut().and_then(|reception| reception.pauses.get_mut(usize::from(port)));

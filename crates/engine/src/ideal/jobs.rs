@@ -25,8 +25,8 @@ struct UnloadedTimes {
 }
 
 /// A resource that messages use one after the other. `lead` is the shortest time from the posting of a message until
-/// the message reaches the resource. `tail` is the shortest time from the end of its use of the resource until it is
-/// done.
+/// the message reaches the resource. `tail` is the shortest time from when a message leaves the resource until the
+/// message is done.
 #[derive(Clone, Copy)]
 struct Bottleneck {
     busy_until: u64,
@@ -78,16 +78,16 @@ impl HostNodes {
 
 impl Ideal<'_> {
     /// The lower bound of each job's CCT, from its first posting or step to the end of its last message or step, for
-    /// any transport and load balancer. No run is faster unless a fault or an inexact clock makes a link faster. It
-    /// is the largest of these bounds:
+    /// any transport and load balancer. No run is faster unless a fault or an inexact clock makes a link faster. The
+    /// result is the largest of these bounds:
     ///
-    /// - The chain: messages and steps wait for each other. Each is posted or begins no earlier than the end of those
-    ///   that it waits for, and each message takes the time that it needs alone in the network ([`Ideal::fct`]).
-    /// - The links of each host together, once for the bytes that the host sends and once for those that it receives.
-    ///   Each message counts from its earliest posting in the chain on, and the rest of the shortest path and the way
-    ///   back are added.
+    /// - The chain of messages and steps that wait for each other. A message or step begins no earlier than the end of
+    ///   those that it waits for. A message takes the time that it needs alone in the network ([`Ideal::fct`]).
+    /// - The links of each host together, once for the bytes that the host sends and once for the bytes that it
+    ///   receives. Each message counts from its earliest posting in the chain on. The rest of the shortest path and the
+    ///   way back are added.
     /// - The links of each ToR to other switches, at the total rate of these links: once for the bytes that its hosts
-    ///   send to other ToRs, and once for those that they receive from other ToRs. This bound matters in an
+    ///   send to other ToRs, and once for the bytes that they receive from other ToRs. This bound matters in an
     ///   oversubscribed fabric. It also holds for the messages whose shortest paths use the same links of the ToR, at
     ///   the rate of these links, which matters where each neighbour has links of its own (tori, meshes, hosts that are
     ///   joined directly). The ToRs of a host with several ports count together, over all planes.

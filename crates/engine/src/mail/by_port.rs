@@ -186,8 +186,8 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Puts the arrivals at each instant and egress port into a random order. It agrees with the random order of all
-    /// arrivals at that instant.
+    /// Puts the arrivals at each instant and egress port into a random order, which agrees with the random order of
+    /// all arrivals at that instant.
     #[inline(never)]
     fn draw_order(&mut self, seed: u64, node: NodeId) {
         for tied in self.sorted.chunk_by_mut(|one, next| one.instant() == next.instant()) {

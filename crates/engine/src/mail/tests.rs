@@ -75,8 +75,7 @@ fn the_order_at_one_instant_is_uniform_over_ports() {
         assert_eq!(ports, drawn_order(5, 7, node, at - 1, at), "another window");
         ports.iter().zip(&mut places).for_each(|(port, place)| place[usize::from(*port)] += 1);
     }
-    // The number of rounds with a port at a position is one fifth on average. The tolerance is five standard
-    // deviations.
+    // Each port is expected at each position in a fifth of the rounds. The tolerance is five standard deviations.
     let off = 5.0 * f64::sqrt(f64::from(rounds) * 0.2 * 0.8);
     let is_fifth = |count: &u32| (f64::from(*count) - f64::from(rounds) * 0.2).abs() < off;
     assert!(places.iter().flatten().all(is_fifth), "{places:?}");
@@ -143,16 +142,16 @@ struct Sent {
     port: u16,
     kind: FrameKind,
     telemetry: bool,
-    /// The number of frames. They arrive at 64 ports in turn, and the time advances by a picosecond after every 64
-    /// frames.
+    /// The number of frames. One frame arrives at each of 64 ports at one time, and further frames arrive at the same
+    /// ports a picosecond later.
     count: u32,
     /// If set, the frames are packets without telemetry that come from one port, each a picosecond after the previous
     /// one.
     link: bool,
 }
 
-/// The frames that are sent within a synchronisation window, the length of the future window that is added after it,
-/// and the idle time. An even idle time stands for none. An odd one has no effect if a later window has mail.
+/// The frames that are sent within a synchronisation window, the length of the future window that is then added, and
+/// the idle time. An even idle time means no idle time. An odd idle time has no effect if a later window has mail.
 #[derive(Clone, Debug)]
 struct Step {
     length: u64,

@@ -1,5 +1,5 @@
-//! Observers that other programs provide. There is one per node, they are joined in the order of nodes, and their
-//! panics are attributed to them.
+//! Observers that other programs provide. Each node has its own observer, and the observers are joined in the order of
+//! nodes. A panic of an observer is attributed to it.
 
 use super::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time, foreign};

@@ -13,13 +13,14 @@ pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, Observ
 
 /// An observer of a run. It cannot change anything, so results do not depend on it.
 ///
-/// Each node has an observer of its own ([`fork`](Self::fork)). That observer gets all events of the node. They come in
-/// their order if the observer requires this ([`wants_node_order`](Self::wants_node_order)). Otherwise only the events
-/// of each port are in order. At the end of the run the observers are joined ([`join`](Self::join)), in the order of
-/// their nodes.
-/// The result therefore does not depend on the number of threads, whatever `join` does. Events of a link belong to the
-/// node that sends on it, a delivery to the destination of the queue pair, an acknowledgement to its source, and a drop
-/// at a slow receiver ([`refused_by_host`](Self::refused_by_host)) to that receiver.
+/// Each node has an observer of its own ([`fork`](Self::fork)), which gets all events of the node. If
+/// [`wants_node_order`](Self::wants_node_order) is true, these events come in their order. If not, only the events of
+/// each port are in order. At the end of the run the observers are joined ([`join`](Self::join)), in the order of
+/// their nodes. The result therefore does not depend on the number of threads, whatever `join` does.
+///
+/// Events of a link belong to the node that sends on it, a delivery to the destination of the queue pair, an
+/// acknowledgement to its source, and a drop at a slow receiver ([`refused_by_host`](Self::refused_by_host)) to that
+/// receiver.
 pub trait Observer: Send {
     /// A new observer of the same kind that has seen no events. There is one for each node with an event, so an
     /// observer without events should be small.
@@ -38,7 +39,7 @@ pub trait Observer: Send {
         let _ = (link, from, until, bytes);
     }
 
-    /// `packet`, as it is on the wire, occupies `link` from `from` until `until`. This is called in addition to
+    /// `packet`, as it is on the wire, occupies `link` from `from` until `until`. `sent` is called in addition to
     /// [`transmitted`](Self::transmitted), and also for a packet that the link loses.
     #[inline]
     fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
@@ -112,14 +113,14 @@ pub trait Observer: Send {
         let _ = (qp, now, packet);
     }
 
-    /// An acknowledgement arrived at the sender of queue pair `qp`. It has the round trip time of the acknowledged
-    /// packet and whether that packet was marked.
+    /// An acknowledgement arrived at the sender of queue pair `qp`. `rtt` is the round trip time of the acknowledged
+    /// packet, and `marked` tells whether that packet was marked.
     #[inline]
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
         let _ = (qp, now, rtt, marked);
     }
 
-    /// Whether events at different ports of a switch must be reported in their order. Otherwise only the events at each
+    /// Whether events at different ports of a switch must be reported in their order. If not, only the events at each
     /// port are in their order, which allows a faster run.
     fn wants_node_order(&self) -> bool {
         true

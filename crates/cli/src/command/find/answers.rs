@@ -29,9 +29,9 @@ pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswe
     answers
 }
 
-/// The position of the value that the most demanding seed needs: the largest of the seeds' smallest values, or the
-/// smallest of their largest values. A seed for which the condition holds at both ends needs no particular value.
-/// None if a seed has no value for another reason, or if no seed needs one.
+/// The position of the value that the most demanding seed needs: the largest of the seeds' least values, or the
+/// smallest of the seeds' greatest values. Seeds for which the condition holds at both ends of the range are left out.
+/// None if another seed has no value, or if no seed is left.
 pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l Lane<'s>>) -> Option<f64> {
     let mut places = Vec::new();
     for lane in lanes {
@@ -48,8 +48,8 @@ pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l L
 }
 
 impl<'a> SchemeAnswer<'a> {
-    /// The values that were found for each seed, beginning with the least demanding one. Seeds without a value are left
-    /// out.
+    /// For each seed, the value that was found and the nearest tested value at which the condition fails. The least
+    /// demanding seed is first, and seeds without a value are left out.
     fn found(&self) -> Vec<(&'a Lane<'a>, toml::Value, toml::Value)> {
         let of = |lane: &&'a Lane<'a>| match lane.search.answer()? {
             Answer::Bracket { value, fails } => Some((*lane, value, fails)),

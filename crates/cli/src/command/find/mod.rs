@@ -30,8 +30,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-/// The end of the path of the parameter that sets a switch's buffer. If the headroom is separate from the buffer, the
-/// answer does not include the headroom.
+/// The end of the path of the parameter that sets a switch's buffer. The answer of a search does not include headroom
+/// that is separate from the buffer.
 const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 
 /// Carries out a search for each seed and each scheme that the parameter affects.

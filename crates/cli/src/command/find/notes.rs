@@ -1,5 +1,5 @@
-//! Notes on parameters that a search changes in addition to its own, on headroom, and on schemes that the parameter
-//! does not affect.
+//! Notes on parameters that change with the parameter of a search, on headroom, and on schemes that the parameter does
+//! not affect.
 
 use super::answers::SchemeAnswer;
 use super::words::plain;

@@ -14,8 +14,8 @@ use anabranch_sim::{Control, RunResult};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// More values than a search tries. The number of a run is the number of its search times this limit, plus its
-/// position in the search.
+/// A search tries fewer values than this. The number of a run is the number of its search times `MOST_TRIED`, plus the
+/// run's position in the search.
 const MOST_TRIED: usize = 1000;
 
 pub(super) fn split(set: ResultSet) -> Vec<RunOutcome> {
@@ -134,8 +134,8 @@ impl<'a> Searches<'a> {
         Ok((index, self.run(index, &lane.scheme, lane.seed, value, control)?))
     }
 
-    /// Runs the scenario at each end of the range at which the condition measures a value. The search itself uses the
-    /// results of these runs.
+    /// Runs the scenario at each end of the range at which the condition measures a value. The search uses these runs
+    /// too.
     fn run_ends(&self, number: usize, lane: &mut Lane<'a>, control: &Control) -> Result<(), Failure> {
         let mut numbers = vec![Some(0.0); self.holds.count()];
         for largest in self.holds.ends() {
@@ -232,8 +232,8 @@ impl<'a> Searches<'a> {
         }
     }
 
-    /// Whether the condition holds, given the value of `where`. It does not hold for a run in which a message or job
-    /// did not finish.
+    /// Whether the condition holds, given the value of `where`. The condition fails for a run without a value, in
+    /// which a message or a job did not finish.
     fn is_true(&self, number: Option<f64>) -> Result<bool, Failure> {
         match number {
             None | Some(0.0) => Ok(false),

@@ -4,8 +4,8 @@ use crate::question::Condition;
 use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find, Search};
 
-/// A number as text, without trailing zeros. It has at most three decimals if one digit precedes the point, two
-/// decimals for two digits, one decimal for three digits, and no decimals for more digits.
+/// A number as text, without trailing zeros. A number with one digit before the point has at most three decimals, with
+/// two digits two, with three digits one, and with more digits none.
 pub(super) fn significant(number: f64) -> String {
     let whole = format!("{:.0}", number.abs().trunc()).len();
     let text = format!("{number:.places$}", places = 4_usize.saturating_sub(whole));
@@ -29,8 +29,8 @@ pub(super) fn holds_between_ends(find: &Find, value: &toml::Value) -> String {
     format!(", so that it holds at neither end ({first} and {last}), but between them{other}")
 }
 
-/// The question as text: `smallest *.fabric.queue from 16KB to 8MB where drops(scheme) == 0, to 2 % at each of these
-/// seeds`.
+/// The question as text:
+/// `smallest *.fabric.queue from 16KB to 8MB where drops(scheme) == 0, to 2 % at each of these seeds`.
 pub(super) fn question(find: &Find) -> String {
     let [first, last] = find.ends().map(|end| plain(&end));
     let near = if find.is_list() {
@@ -86,8 +86,8 @@ pub(super) fn unanswered(
     }
 }
 
-/// The widest permitted range of the parameter beyond the last or the first end. If no wider range is permitted, the
-/// result is the reason as an `Err`. It is `None` for a list of values.
+/// The widest permitted range of the parameter beyond the last or the first end. The result is `None` for a list of
+/// values, and the reason as an `Err` if no wider range is permitted.
 fn range_beyond(
     find: &Find,
     holds: &Condition,
