@@ -114,8 +114,8 @@ impl Routing {
 
     /// The ports of `dst` at the least distance from the switch `from`, as a mask in which bit `p` is port `p`. No bit
     /// is set if no port can be reached. Only ports in the mask `among` count, so that a sender can leave out ports
-    /// that it knows to be dead. Ports whose links were not alive when the routes were made are left out too, unless
-    /// these are all ports of the mask.
+    /// that it knows to be dead. Ports whose links were not alive when the routes were made are left out too. If all
+    /// ports in `among` had dead links then, none is left out.
     ///
     /// With planes, only the port in the plane of the switch can be reached. Without planes, several ports may be at
     /// the least distance. The function follows the routes to each port hop by hop.

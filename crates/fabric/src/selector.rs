@@ -35,9 +35,9 @@ use std::str::FromStr;
 /// | `error-rate:0.001` | the links to which an imported file gives this error rate, in both directions |
 /// | `cable:tor:0/up:3` ... | both directions of the links that the rest of the name selects |
 ///
-/// A form with a direction (`/up`, `/down`, `->`) names only that direction, in measures and in faults, but links go
-/// down or flap in both directions by default. The other forms name cables: a measure takes the direction in the
-/// table, a fault takes both.
+/// A form with a direction (`/up`, `/down`, `->`) names only that direction. Only faults that take links down, or make
+/// them flap, affect both directions by default. All other forms name cables. A measure uses the direction in the
+/// table, and a fault uses both directions.
 ///
 /// | form | switches |
 /// |---|---|

@@ -178,8 +178,9 @@ impl Switch {
         }
     }
 
-    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Each of the two is
-    /// left out if it has more cache lines than packets arrive, since each packet touches about one of them.
+    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Each packet touches
+    /// about one cache line of the ports and one of the row. The ports are left out if they have more cache lines than
+    /// packets arrive, and so is the row.
     #[inline]
     pub fn prefetch(&self, routing: &Routing, arrivals: u32) {
         let (ports, row) = (&self.egress.ports, routing.row(self.index as usize).chunks(16));
@@ -365,7 +366,7 @@ impl Switch {
     }
 
     /// Charges a data packet to the shared or lossless buffer before it waits at `port`. Returns false if there is no
-    /// room, which fails the run in a lossless class, or if the PFC watchdog drops the data of the port.
+    /// room, or if the PFC watchdog drops the data of the port. In a lossless class, lack of room fails the run.
     // Not inlined, so that its callers stay small in fabrics without a shared buffer.
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
@@ -379,8 +380,8 @@ impl Switch {
         }
     }
 
-    /// Charges `bytes` bytes of data of a class that arrived at port `from` to the lossless buffer of the class.
-    /// Returns false if there is no room, which fails the run.
+    /// Charges `bytes` bytes of data that arrived at port `from` to the lossless buffer of `class`. Returns false if
+    /// there is no room, which fails the run. Returns true if the class is not lossless.
     fn charge_lossless<O: Observer>(
         &mut self,
         class: u8,
@@ -494,8 +495,8 @@ impl Switch {
         self.marked
     }
 
-    /// Returns the ports, with the data class, that have been paused since the last call and whose
-    /// [victims](Self::victims) an observer requires.
+    /// Returns the port and the data class of each pause that has begun since the last call, if an observer requires
+    /// the [victims](Self::victims) of the pause.
     pub fn take_watched_pauses(&mut self) -> Vec<(u16, u8)> {
         std::mem::take(&mut self.watched_pauses)
     }

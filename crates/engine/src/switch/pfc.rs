@@ -121,15 +121,14 @@ impl PfcError {
     }
 }
 
-/// The bytes that can arrive at the end of `link` after the XOFF decision of the switch there, including the triggering
-/// packet. The pause frame may wait for a full packet, and then has its own serialisation time. The sender may have
-/// just begun a full packet, and packets in flight or within the switch's latency still arrive.
+/// The bytes that can arrive at the end of `link` after the switch there has decided to send XOFF, including the packet
+/// that triggers the decision.
 ///
-/// The triggering packet ended its transmission at a time `e`. Later packets begin between `e` and the time at which
+/// The transmission of the triggering packet ended at a time `e`. Later packets begin between `e` and the time at which
 /// the pause takes effect, which is `latency + switch latency + (full packet + frame at the rate back) + latency`
-/// later. They have at most the bytes that the link carries in that time plus one full packet, and the triggering
-/// packet is added. If clocks are off by `ppm` parts per million, the switch's clock may be slow and the sender's
-/// fast.
+/// later, because the pause frame may wait for a full packet. Later packets have at most the bytes that the link
+/// carries in that time plus one full packet. The triggering packet is added. If clocks are off by `ppm` parts per
+/// million, the switch's clock may be slow and the sender's fast.
 pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm: u32) -> Bytes {
     let port = &topology.ports[link.index()];
     let back = &topology.ports[topology.reverse(link).index()];
