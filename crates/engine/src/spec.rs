@@ -379,7 +379,7 @@ fn is_shared_alpha(alpha: &f64) -> bool {
 
 impl FabricSpec {
     /// The choice of the port by which a packet leaves a NIC with several ports. The default is [`PortChoice::Packet`]
-    /// if `routing` is adaptive or spraying, otherwise [`PortChoice::Entropy`].
+    /// with [`RoutingMode::Adaptive`] and [`RoutingMode::Spray`], otherwise [`PortChoice::Entropy`].
     pub fn port_choice(&self) -> PortChoice {
         self.port_choice.unwrap_or(match self.routing {
             RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,

@@ -62,9 +62,9 @@ impl TopologyBuilder {
         host
     }
 
-    /// Adds a further port to a host, and the cable that connects it to a switch of tier 1. Two conditions make the
-    /// networks of the ports planes: the ports with one number `p`, of all hosts, lead to one network, and the networks
-    /// of different numbers are not connected.
+    /// Adds a further port to a host, and the cable that connects it to a switch of tier 1. A fabric has planes if all
+    /// ports with the same number lead to one network, and ports with different numbers lead to networks that are not
+    /// connected.
     pub fn port(&mut self, host: HostId, on: SwitchNumber, rate: Rate, latency: Duration) {
         self.ports.push(HostPort { host, on, rate, latency });
     }

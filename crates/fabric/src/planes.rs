@@ -4,8 +4,8 @@ use super::Topology;
 use anabranch_base::HostId;
 
 /// The plane of each switch; empty if the graph has no planes. A graph has planes if three conditions hold: some host
-/// has several ports, the ports with one number `p`, of all hosts, lead to one network, and ports with different
-/// numbers lead to different networks.
+/// has several ports, all ports with the same number lead to one network, and ports with different numbers lead to
+/// different networks.
 pub(super) fn find(topology: &Topology) -> Vec<u16> {
     if !topology.has_several_ports() {
         return Vec::new();

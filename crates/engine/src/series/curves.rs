@@ -24,8 +24,7 @@ pub(super) trait CurveData: Clone {
 pub(super) struct Watched {
     /// The number of the link, switch or queue pair.
     pub entity: u32,
-    /// The number of event numbers that belong to the entity. Its events have numbers from `entity * parts` to `entity
-    /// * parts + parts - 1`.
+    /// The number of consecutive event numbers that belong to the entity. The first of them is `entity * parts`.
     pub parts: u32,
     /// Whether the curve is in the results by itself. Otherwise only groups use it.
     pub own: bool,

@@ -179,8 +179,8 @@ impl Switch {
     }
 
     /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Each packet touches
-    /// about one cache line of the ports and one of the row. The ports are left out if they have more cache lines than
-    /// packets arrive, and so is the row.
+    /// about one cache line of the ports and one of the row. The ports are therefore left out if they have more cache
+    /// lines than packets arrive. The row is left out by the same rule.
     #[inline]
     pub fn prefetch(&self, routing: &Routing, arrivals: u32) {
         let (ports, row) = (&self.egress.ports, routing.row(self.index as usize).chunks(16));
@@ -455,9 +455,9 @@ impl Switch {
         self.egress.transmit_pause(port, class, stop, at);
     }
 
-    /// Resets the pause state of a class after the link of `port`, in either direction, went down or came up. Returns
-    /// whether the other end is paused from now on. Without a reset, a lost XON would leave the other end paused for
-    /// ever, and a lost XOFF would overflow the headroom.
+    /// Resets the pause state of a class after a direction of the link of `port` went down or came up. Returns whether
+    /// the other end is paused from now on. Without a reset, a lost XON would leave the other end paused for ever, and
+    /// a lost XOFF would overflow the headroom.
     ///
     /// This is called at the time of the fault, after all events before that time and before the events at that time.
     /// Faults of one instant are handled in the order of the agenda. The state of the other end changes at the same
