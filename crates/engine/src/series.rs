@@ -86,7 +86,7 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds a curve that combines the curves of several links. Each of them has been added with
+    /// Adds a curve that combines the curves of several links. The curve of each link has been added with
     /// [`watch_link`](Self::watch_link).
     pub(crate) fn watch_group(&mut self, group: CurveGroup) {
         self.groups.push(group);

@@ -278,8 +278,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub wrr: Option<WrrSpec>,
-        /// In switches, only trimmed packets are control packets. ACKs, NACKs and CNPs wait in the data queue, take the
-        /// paths of data, and are dropped where data is trimmed (DCP, section 4.2).
+        /// Switches treat only trimmed packets as control packets. ACKs, NACKs and CNPs wait in the data queue, take
+        /// the paths of data, and are dropped where data is trimmed (DCP, section 4.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "DCP, section 4.2"; default = false)]
         pub acks_with_data: bool,

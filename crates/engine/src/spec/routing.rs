@@ -12,7 +12,7 @@ pub enum RoutingMode {
     /// A hash of the flow, the entropy value and the switch's salt.
     #[default]
     Ecmp,
-    /// A hash that is linear in the entropy value, as the hashes of real switches are. A change of the entropy value
+    /// A hash that is linear in the entropy value. Real switches have such hashes. A change of the entropy value
     /// therefore changes the path in the same way for every flow (Themis-spraying, section 4.1).
     EcmpLinear,
     /// The port with the shortest queue among the ports whose link is up. If several queues are equally short, one of

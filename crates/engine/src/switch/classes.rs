@@ -170,8 +170,8 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that `port` may send out of its queue. If this is a data queue, the packet's charge in a
-    /// buffer is released. Returns the packet, with its class if it comes from a data queue.
+    /// Removes the next packet that `port` may send from its queue, and returns this packet. For a data queue, the
+    /// packet's charge in a buffer is released, and the data class is returned as well.
     pub(super) fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,

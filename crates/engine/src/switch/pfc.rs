@@ -381,10 +381,10 @@ mod tests {
         assert_eq!((pfc.held(), pfc.shared.used), (0, 0));
     }
 
-    /// With an alpha of 1/2 and a buffer of 9,000 B, a packet fits if the port then holds at most half of the bytes
-    /// that were free before. Otherwise it goes into the headroom. The first port holds 1,000 <= 4,500, 2,000 <=
-    /// 4,000 and 3,000 <= 3,500, but not 4,000 > 3,000. A second port then holds 1,000 <= 3,000 and 2,000 <= 2,500,
-    /// but not 3,000 > 2,000.
+    /// With an alpha of 1/2 and a buffer of 9,000 B, a packet fits if its port then holds at most half of the bytes
+    /// that were free before. All other packets go into the headroom. At the first port, 1,000 <= 4,500, 2,000 <= 4,000
+    /// and 3,000 <= 3,500 fit, and 4,000 > 3,000 does not. At the second port, 1,000 <= 3,000 and 2,000 <= 2,500 fit,
+    /// and 3,000 > 2,000 does not.
     #[test]
     fn a_dynamic_threshold_follows_what_is_left() {
         let mut pfc = pfc(Threshold::Dynamic(32_768), 9_000);

@@ -257,9 +257,9 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
 }
 
 impl ClosSpec {
-    /// A warning that far fewer spines would suffice, with numbers of uplinks and spines to use instead. Too many
-    /// spines are needed if the number of uplinks of a leaf has few divisors, such as 31. None if far fewer spines do
-    /// not suffice.
+    /// A warning that the uplinks of a leaf spread evenly only over far more spines than necessary, because their
+    /// number has few divisors, such as 31. The warning proposes numbers of uplinks and spines. None if there are no
+    /// better numbers.
     pub fn sparse_spines(&self, kind: ClosKind) -> Option<Problem> {
         let radix = u64::from(self.radix.filter(|_| self.tiers == 2)?);
         let shape = Shape::new(kind, self);

@@ -74,9 +74,9 @@ impl IdleQueues {
 
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let IdleQueues { found, enough, looked, trimming } = self;
-        // A range for a search begins at values that fail. If the parameter, the queue or the PFC buffer is searched,
-        // a finding is therefore reported only if it is made at every point. A finding about the queue itself is
-        // reported anyway.
+        // A range for a search begins at values that fail. If a finding's parameter, the queue or the PFC buffer is
+        // searched, the finding is therefore reported only if it is made at every point. A finding about the queue
+        // itself is always reported.
         let asked = |scheme: &str, parameter: &str| {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))

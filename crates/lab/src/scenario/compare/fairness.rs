@@ -63,8 +63,8 @@ pub struct DerivedChange {
 
 /// The row for the action of overloaded switches.
 const OVERLOAD: &str = "overload action";
-/// The row for the memory of a switch that data may use. It follows from [`OVERLOAD`] and from the parameters of
-/// queues and buffers, so it is shown, but a difference in it never counts as unexplained.
+/// The row for the memory of a switch that data may use. The memory follows from [`OVERLOAD`] and from the parameters
+/// of queues and buffers. A difference in this row therefore never counts as unexplained.
 const BUFFER: &str = "buffer";
 /// The rows for the initial and the maximum window of a queue pair. Each is the smaller of the windows of the
 /// congestion control and of the transport, whatever the parameters are called.
