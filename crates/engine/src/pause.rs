@@ -6,8 +6,7 @@
 
 use anabranch_base::{Duration, Rate};
 
-/// The most bytes that a link could carry during a pause: 65,535 quanta of 512 bits (IEEE 802.1Qbb). The timer of a
-/// pause frame has 16 bits.
+/// The most bytes that a link can carry during the longest pause: 65,535 quanta of 512 bits (IEEE 802.1Qbb).
 const LONGEST_PAUSE_BYTES: u64 = 65_535 * 512 / 8;
 
 /// The duration of the longest pause of a link with this rate.

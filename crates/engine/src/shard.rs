@@ -456,9 +456,8 @@ fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     }
 }
 
-/// Prefetches data of the next two work units while the present one runs. For the next unit, these data are the
-/// arrivals and the data to which its node points, or nothing if the unit is a cluster. For the unit after that, these
-/// data are the fields of a host, or nothing if the unit is not a host.
+/// Prefetches data of the next two work units. For the first unit, the arrivals and the data to which its node points
+/// are prefetched, except for a cluster. For the second unit, the fields are prefetched if it is a host.
 #[inline]
 fn prefetch_ahead(
     units: &[WorkUnit],

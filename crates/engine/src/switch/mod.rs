@@ -178,9 +178,8 @@ impl Switch {
         }
     }
 
-    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Each packet touches
-    /// about one cache line of the ports and one of the row. The ports are therefore left out if they have more cache
-    /// lines than packets arrive. The row is left out by the same rule.
+    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. The ports or the row
+    /// are left out if they have more cache lines than packets arrive, since a packet touches about one line of each.
     #[inline]
     pub fn prefetch(&self, routing: &Routing, arrivals: u32) {
         let (ports, row) = (&self.egress.ports, routing.row(self.index as usize).chunks(16));
@@ -460,8 +459,6 @@ impl Switch {
     /// a lost XOFF would overflow the headroom.
     ///
     /// This is called at the time of the fault, after all events before that time and before the events at that time.
-    /// Faults of one instant are handled in the order of the agenda. The state of the other end changes at the same
-    /// instant, before that end's own events.
     pub fn settle_pause(&mut self, port: u16, class: u8, up: bool) -> bool {
         let Some(pfc) = self.pfc_of(class) else { return false };
         let stop = pfc.pause(port).settle(up);

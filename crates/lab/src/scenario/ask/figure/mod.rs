@@ -190,8 +190,7 @@ fn scenario_of(
     Ok(scenario.varying(varied.collect()))
 }
 
-/// Removes `[quick]` and `[paper]` from a figure and merges the one of `scale` into it. Returns the table that was
-/// merged.
+/// Removes `[quick]` and `[paper]` from a figure. Returns the table of `scale` after merging it into the figure.
 fn merge_overlay(file: &str, fields: &mut Fields, scale: Scale) -> Result<Option<Fields>, Diagnostic> {
     let mut at_scale = None;
     for (of, name, overlay) in [
