@@ -67,7 +67,7 @@ impl<'a> PausableRun<'a> {
     /// not ready.
     ///
     /// # Errors
-    /// As for [`run()`](crate::run()).
+    /// See [`run()`](crate::run()).
     ///
     /// # Panics
     /// The run has already ended.

@@ -4,8 +4,8 @@ use crate::observer::QpSelector;
 use crate::spec::{MeasureSpec, RunPoint};
 use anabranch_base::{Duration, Time};
 
-/// The error for a run in which curves with a point per interval have too many points. They use up their `share` of
-/// the points within the time `room`.
+/// The error for a run whose curves with a point per interval would have too many points. Within the time `room`, these
+/// curves use up `share`, the points that the run may have.
 pub fn interval_points_exceeded(
     measures: &[MeasureSpec],
     share: u64,
@@ -36,8 +36,8 @@ pub fn interval_points_exceeded(
     )
 }
 
-/// The error for a run whose curves of events or with a threshold (`above`), or whose observers, had used up the
-/// points by `at`. The workload has `qps` queue pairs and `packets` packets.
+/// The error for a run that had used up its points by `at`. Curves of events, curves with a threshold (`above`), or
+/// observers made these points. The workload has `qps` queue pairs and `packets` packets.
 pub fn event_points_exceeded(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
     let share = point.most_points;
     if !point.measures.iter().any(|measure| measure.every == Duration::ZERO || measure.above.is_some()) {

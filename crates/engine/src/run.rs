@@ -29,21 +29,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Runs one point of a scenario. What is simulated depends only on the point.
+/// Runs one point of a scenario. The simulation depends only on the point.
 ///
 /// # Errors
-/// The point cannot be built, or the run failed: it stalled, deadlocked or reached a limit (the error has its partial
-/// result), a lossless class had no room for a packet, a queue pair ran out of PSNs, the curves had too many points,
-/// an invariant was broken, a registered part panicked, or the run was cancelled.
+/// The point cannot be built, or the run failed. A run fails if it stalls, deadlocks or reaches a limit, and the error
+/// then has the partial result. It also fails if a lossless class has no room for a packet, a queue pair runs out of
+/// PSNs, the curves have too many points, an invariant is broken, a registered part panics, or the run is cancelled.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     with_panic_context(point, || run_point(point, control, None, |_| NoObserver, drop))
 }
 
-/// A [`run()`] with messages that `injector` posts while the run goes on, instead of the point's workload. Measures and
-/// observers of the point are ignored.
+/// Runs a point, as [`run()`] does, with messages that `injector` posts during the run in place of the point's
+/// workload. The measures and observers of the point are ignored.
 ///
 /// # Errors
-/// As for [`run()`].
+/// See [`run()`].
 pub fn run_injected(
     point: &RunPoint,
     control: &Control,
@@ -54,11 +54,11 @@ pub fn run_injected(
     with_panic_context(point, || run_point(point, control, Some(injection), |_| NoObserver, drop))
 }
 
-/// A [`run()`] with an observer, which does not affect the result. If the run ends early, but not by a panic, the
-/// observer has the events until then.
+/// Runs a point, as [`run()`] does, with an observer that does not affect the result. If the run fails without a panic,
+/// the observer has the events until the failure.
 ///
 /// # Errors
-/// As for [`run()`].
+/// See [`run()`].
 pub fn run_observed<O: Observer>(
     point: &RunPoint,
     control: &Control,
@@ -97,9 +97,9 @@ pub(crate) fn with_panic_context<T>(
     })
 }
 
-/// Runs a point with an observer of the caller, which `caller_observer` creates. `give_back` gets that observer when
-/// the engine has ended, even if the run has failed. It is not called after a panic, or after an error before the
-/// start of the engine.
+/// Runs a point with an observer of the caller, which `caller_observer` creates. When the engine has ended, `give_back`
+/// gets that observer, even if the run has failed. After a panic, or an error before the start of the engine,
+/// `give_back` is not called.
 fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
@@ -325,8 +325,8 @@ fn seed_of_class(seed: u64, class: u64) -> u64 {
     stream(seed, class, Purpose::WorkloadPairs).next_u64()
 }
 
-/// The observer that records the measures of a point, and the number of points per simulated second of those curves
-/// that have a point in each interval.
+/// The observer that records the measures of a point. Also returns the number of points per simulated second of all
+/// curves that have a point in each interval.
 fn series_observer(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
     let topology = &fabric.topology;
     let mut points = 0.0;

@@ -42,7 +42,7 @@ pub struct SeriesObserver {
 
 impl SeriesObserver {
     /// An observer without curves, on a fabric with `links` directed links. The scheme splits each queue pair of the
-    /// workload into `qps_per_connection` queue pairs, and the hooks are called with the numbers of the latter.
+    /// workload into `qps_per_connection` queue pairs. The hooks are called with the numbers of these parts.
     pub fn new(links: usize, qps_per_connection: u32) -> Self {
         SeriesObserver {
             qps_per_connection,
@@ -64,8 +64,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for `link`, which runs at `rate`, unless the link already has a curve of the
-    /// series. Series of queue pairs or programs add no curve for links.
+    /// Adds the curve of `measure` for `link`, which runs at `rate`. Does nothing if the link already has a curve of
+    /// the series, or if the series describes queue pairs or programs.
     pub fn watch_link(&mut self, measure: &MeasureSpec, link: LinkId, rate: Rate) {
         let every = measure.every;
         let link = Watched { entity: link.0, parts: 1, own: measure.by.is_none() };
@@ -86,14 +86,14 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds a curve that combines the curves of several links. Each of them has been added with
+    /// Adds a curve that combines the curves of several links. The curve of each link has been added with
     /// [`watch_link`](Self::watch_link).
     pub(crate) fn watch_group(&mut self, group: CurveGroup) {
         self.groups.push(group);
     }
 
-    /// Adds the curve of `measure` for the program of switch `node`, unless the switch already has a curve of the
-    /// series. Only series of programs add curves for switches.
+    /// Adds the curve of `measure` for the program of switch `node`. Does nothing if the switch already has a curve of
+    /// the series, or if the series does not describe programs.
     pub fn watch_switch(&mut self, measure: &MeasureSpec, node: NodeId) {
         let node = Watched { entity: node.0, parts: 1, own: true };
         match measure.series {
@@ -103,8 +103,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for queue pair `qp` of the workload, unless the queue pair already has a curve of
-    /// the series. Series of links or programs add no curve for queue pairs.
+    /// Adds the curve of `measure` for queue pair `qp` of the workload. Does nothing if the queue pair already has a
+    /// curve of the series, or if the series describes links or programs.
     pub fn watch_flow(&mut self, measure: &MeasureSpec, qp: QpId) {
         let qp = Watched { entity: qp.0, parts: self.qps_per_connection, own: true };
         match measure.series {

@@ -1,10 +1,10 @@
 //! A shard: the nodes that one thread runs, one synchronisation window after the other.
 //!
-//! Most nodes are independent within a window, so each of them runs all its events of the window without a break,
-//! while its state is in the CPU cache. Nodes that depend on each other form a *cluster*: hosts whose messages or
-//! steps start messages or steps of the other hosts without delay, all hosts of a run with an injector, and switches
-//! whose queues an observer compares. The events of a cluster are merged and run in the full order (time, node, kind,
-//! port).
+//! Most nodes are independent within a window. Each of these nodes runs all its events of the window without a break,
+//! while its state is in the CPU cache. Nodes that depend on each other form a *cluster*. Hosts form a cluster if their
+//! messages or steps start messages or steps of the other hosts without delay. In a run with an injector, all hosts
+//! form one cluster. Switches form a cluster if an observer compares their queues. The events of a cluster are merged
+//! and run in the full order (time, node, kind, port).
 
 mod cluster;
 mod tournament;
@@ -130,8 +130,8 @@ pub struct Shard<O> {
 }
 
 impl<O: Observer> Shard<O> {
-    /// A shard of these nodes. It has all nodes of `clusters`, and the nodes of each cluster are sorted by number. With
-    /// `injection`, the first cluster consists of all hosts.
+    /// A shard of these hosts and switches. All nodes of `clusters` are among them, and the nodes of each cluster are
+    /// sorted by number. With `injection`, the first cluster consists of all hosts.
     pub fn new(
         network: &Network<'_>,
         (hosts, switches): (Vec<Host>, Vec<Switch>),
@@ -208,9 +208,9 @@ impl<O: Observer> Shard<O> {
         (&mut self.hosts, &mut self.switches)
     }
 
-    /// Resets the pauses of a class that `node` sends by `port`, after the link of the port went down or came up
-    /// (`up`). Returns whether the other end is paused from now on. Returns false if the node belongs to another shard,
-    /// or if the node is a host and `class` is not 0.
+    /// Resets the pause state of `class` at `port` of `node`, after the link of the port went down or came up (`up`).
+    /// Returns whether the other end is paused from now on. Returns false if the node belongs to another shard, or if
+    /// the node is a host and `class` is not 0.
     pub fn settle_pause(&mut self, node: NodeId, (port, class): (u16, u8), up: bool) -> bool {
         match self.position_of[node.index()] {
             Some((NodeIndex::Switch(index), ..)) => {
@@ -264,9 +264,9 @@ impl<O: Observer> Shard<O> {
         self.far_calendar.packets()
     }
 
-    /// Runs the shard's nodes through the synchronisation window `window`. Arrivals come from `sources`. Frames that
-    /// are sent, except over long links, go into `slots`, which belong to the following windows. A shard that [has
-    /// paused](Self::is_paused) continues in the same window at the next call.
+    /// Runs the shard's nodes through the synchronisation window `window`. Arrivals come from `sources`. Frames sent
+    /// over long links are stored separately. All other frames go into `slots`, which belong to the following windows.
+    /// A shard that [has paused](Self::is_paused) continues this window at the next call.
     pub fn run<'w>(
         &'w mut self,
         network: &'w Network<'w>,
@@ -336,8 +336,8 @@ impl<O: Observer> Shard<O> {
     }
 }
 
-/// Runs the events of a host from `start` until before `bound`, in their order. `next` is the host's next event,
-/// arrivals excepted, and is updated.
+/// Runs the events of a host from `start` until before `bound`, in their order. Updates `next`, the order of the host's
+/// next event other than an arrival.
 #[inline]
 fn run_host<O: Observer>(
     host: &mut Host,
@@ -418,8 +418,8 @@ fn mark_called(called: &mut [u64], position_of: &NodeLocations, nodes: impl Iter
     }
 }
 
-/// Collects the work units that have an arrival, or another event before `bound`. A bit in `called` marks an arrival,
-/// and is cleared.
+/// Collects the work units that have an arrival or another event before `bound`. A bit in `called` marks a unit with an
+/// arrival. The bits are cleared.
 #[inline]
 fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: Order, active: &mut Vec<u32>) {
     active.clear();
@@ -456,9 +456,8 @@ fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     }
 }
 
-/// Prefetches data of the next two work units while another one runs. If the second of the two is a host, the fields
-/// of the host are prefetched. For the first, the arrivals and the data to which the node points are prefetched, unless
-/// the unit is a cluster.
+/// Prefetches data of the next two work units. For the first unit, the arrivals and the data to which its node points
+/// are prefetched, except for a cluster. For the second unit, the fields are prefetched if it is a host.
 #[inline]
 fn prefetch_ahead(
     units: &[WorkUnit],
@@ -501,8 +500,8 @@ impl WorkUnit {
     }
 }
 
-/// Reports to the observer the number of victim flows of each pause that has just begun at a switch, if the other end
-/// of the paused link is a switch.
+/// Reports to the observer the number of victim flows of each pause that has just begun at switch `index`. Pauses of a
+/// port whose other end is not a switch of this shard are left out.
 fn count_victims<O: Observer>(
     switches: &mut [Switch],
     position_of: &NodeLocations,

@@ -41,8 +41,8 @@ pub enum Activity {
     },
 }
 
-/// The activities of a run: the messages of the workload in their order, then the computations and the steps that send
-/// over NVLink, if their duration is above 0. Activities that never began are left out.
+/// The activities of a run: first the messages of the workload in their order, then the computations and NVLink steps
+/// with a duration above 0. Activities that never began are left out.
 pub(crate) fn spans<O: Observer>(engine: &Engine<'_, O>) -> Vec<Span> {
     let network = engine.network();
     let workload = network.workload;

@@ -111,8 +111,9 @@ parameters! {
 }
 
 parameters! {
-    /// The hosts that have another load balancer than the rest, while all share the same queues, as in a fabric that is
-    /// migrated step by step. Flows from these hosts are in the group `mixed`, and flows from the others in `main`.
+    /// Hosts with a load balancer of their own, for example in a fabric that is migrated step by step. All hosts share
+    /// the same queues. Flows from hosts with `mix.lb` are in the group `mixed`, and all other flows in the group
+    /// `main`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct MixSpec {
@@ -168,8 +169,8 @@ impl Scheme {
         }
     }
 
-    /// Checks each parameter of the scheme and its components against its declaration, and checks that packet sizes
-    /// fit in 16 bits and that the RTO is above 0.
+    /// Checks each parameter of the scheme and of its components against the parameter's declaration. Also checks that
+    /// packet sizes fit in 16 bits and that the RTO is above 0.
     ///
     /// # Errors
     /// The first parameter that is out of its range.
@@ -219,9 +220,9 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FabricSpec {
-        /// Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this is no
-        /// limit, since the queues share that buffer. It is then only the queue length to which relative timeouts and
-        /// thresholds (`5queue`, `0.2queue`) refer. Lossless fabrics have `pfc` instead.
+        /// Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this
+        /// capacity limits no queue, since the queues share that buffer. Only timeouts and thresholds in units of the
+        /// queue (`5queue`, `0.2queue`) then refer to it. Lossless fabrics have `pfc` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
         pub queue: Option<Size>,
@@ -230,8 +231,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "is_none")]
         #[param(any; example = "32MB"; source = "unspecified; switches share the memory of queues that drop, too"; default = "0B")]
         pub shared_buffer: Bytes,
-        /// Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on a shared
-        /// buffer.
+        /// Capacity of the data queues of ports to hosts. Without `last_hop_queue`, their capacity is `queue`. With a
+        /// shared buffer, `last_hop_queue` has no effect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "1.5bdp"; source = "UET 1.0.3: trimming beyond 1.5 BDP at the last hop, beyond 1 elsewhere")]
         pub last_hop_queue: Option<Size>,
@@ -240,9 +241,9 @@ parameters! {
         #[param(LEAST_SHARE..=65_536.0; example = 8.0; source = "Choudhury and Hahne (1998); 1 there"; default = 1.0)]
         pub shared_alpha: f64,
         /// The packet that a full data queue drops or trims. With `arriving` it is the arriving packet (drop-tail).
-        /// With `coin` it is, with equal probability, the arriving packet or the youngest one in the queue, whose place
-        /// the arriving packet then takes. If the arriving packet still does not fit, because the other one was
-        /// shorter, it is dropped or trimmed as well.
+        /// With `coin`, a fair coin decides between the arriving packet and the youngest packet in the queue. If the
+        /// youngest packet is chosen, the arriving packet takes its place. If the arriving packet does not fit there,
+        /// because the youngest packet was shorter, both are dropped or trimmed.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(any; example = "coin"; source = "htsim and the REPS paper's fork of it (`compositequeue.cpp`): a fair \
             coin; there the arriving packet waits even where it does not fit"; default = "arriving")]
@@ -277,13 +278,13 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(table)]
         pub wrr: Option<WrrSpec>,
-        /// In switches, only trimmed packets are control packets. ACKs, NACKs and CNPs wait in the data queue, take the
-        /// paths of data, and are dropped where data is trimmed (DCP, section 4.2).
+        /// Switches treat only trimmed packets as control packets. ACKs, NACKs and CNPs wait in the data queue, take
+        /// the paths of data, and are dropped where data is trimmed (DCP, section 4.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "DCP, section 4.2"; default = false)]
         pub acks_with_data: bool,
-        /// Time after a link has gone down or come up until routing withdraws or restores the link. Without this time,
-        /// routing never changes.
+        /// Time from the failure of a link until routing withdraws the link, and from its recovery until routing
+        /// restores the link. If this is left out, routing never changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "10ms"; source = "unspecified")]
         pub routing_delay: Option<Duration>,
@@ -292,10 +293,10 @@ parameters! {
         #[param(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
         pub routing: RoutingMode,
         /// The port, and so the plane, by which a packet leaves a NIC with several ports. With `entropy` it is the
-        /// entropy value modulo the number of ports, so that a load balancer that spreads packets over entropy values
-        /// spreads them over ports. With `queue-pair` each queue pair uses one port, and the host assigns its ports in
-        /// turn. With `packet` data leaves by the next free port. The default is `packet` if `routing` chooses a path
-        /// for each packet, and otherwise `entropy`.
+        /// entropy value modulo the number of ports. A load balancer that spreads packets over entropy values then
+        /// spreads them over ports. With `queue-pair` each queue pair uses one port, and a host assigns its queue pairs
+        /// to its ports in rotation. With `packet` each data packet leaves by the next free port. The default is
+        /// `packet` if `routing` is `adaptive` or `spray`, otherwise `entropy`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "queue-pair";
             source = "unspecified; multi-plane NICs and MRC (OCP 1.0) spread the packets of a queue pair over planes, bonded \
@@ -306,22 +307,22 @@ parameters! {
         #[param(any; example = false; source = "unspecified; a NIC sees at once that its own link has no signal"; default = true)]
         pub port_failover: bool,
         /// The order in which a node handles packets that arrive at one instant. With `port` the order is by increasing
-        /// ingress port. With `random` it is drawn for each node and instant, so that no port is always served first.
+        /// ingress port. With `random` the order is drawn for each node and instant, so that no port is always served
+        /// first.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(any; example = "random"; source = "unspecified; ports are not in step in hardware, so that none is always first";
             default = "port")]
         pub arrival_order: ArrivalOrder,
-        /// The largest delay of the first packet, data or an ACK, after a port of a NIC was idle. The delay is drawn
-        /// uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not delayed, so
-        /// that no throughput is lost: a gap before each of them would have the effect of a slower link. With 0 there
-        /// is no delay.
+        /// The largest delay of the first packet, data or ACK, after a port of a NIC was idle. The delay is drawn
+        /// uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not delayed,
+        /// because a gap before each of them would have the effect of a slower link. With 0 there is no delay.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unspecified; a NIC reads what it sends from host \
             memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]
         pub nic_jitter: Duration,
         /// The interval between the timer ticks of a host. A sender's timeout (for a retransmission, a probe or a
-        /// request for credit) fires at the first tick that is not before its due time. The first tick of each host is
-        /// random. Pacing does not use the ticks. With 0, timeouts do not wait for ticks.
+        /// request for credit) fires at the first tick at or after its due time. The first tick of each host is random.
+        /// Pacing does not use the ticks. With 0, timeouts do not wait for ticks.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unspecified; timeouts of InfiniBand and RoCEv2 NICs \
             come in units of 4.096 us, those of MRC (OCP 1.0) of 1.024 us"; default = "0us")]
@@ -332,10 +333,10 @@ parameters! {
         #[param(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unspecified; NVIDIA's adaptive retransmission draws the \
             first timeout of each queue pair so that they do not time out together"; default = "0us")]
         pub timer_jitter: Duration,
-        /// The largest deviation of a device's oscillator (in a NIC or a switch) from the nominal rate, in parts per
-        /// million. The deviation of each device is drawn uniformly between minus and plus this value, and changes the
-        /// serialisation times of its packets. Latencies, pacing, timers and ideal FCTs are not affected. With 0, all
-        /// clocks are exact.
+        /// The largest deviation of the clock of a NIC or switch from the nominal rate, in parts per million. Each
+        /// device draws its deviation uniformly between minus and plus this value. The deviation changes the
+        /// serialisation times of the device's packets. Latencies, pacing, timers and ideal FCTs are not affected. With
+        /// 0, all clocks are exact.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0..=100; example = 100; source = "IEEE 802.3: signalling rates within 100 ppm of nominal"; default = 0)]
         pub clock_ppm: u32,
@@ -377,8 +378,8 @@ fn is_shared_alpha(alpha: &f64) -> bool {
 }
 
 impl FabricSpec {
-    /// The choice of the port by which a packet leaves a NIC with several ports. If switches choose a path for each
-    /// packet, the NIC does so too by default.
+    /// The choice of the port by which a packet leaves a NIC with several ports. The default is [`PortChoice::Packet`]
+    /// with [`RoutingMode::Adaptive`] and [`RoutingMode::Spray`], otherwise [`PortChoice::Entropy`].
     pub fn port_choice(&self) -> PortChoice {
         self.port_choice.unwrap_or(match self.routing {
             RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,
@@ -386,9 +387,9 @@ impl FabricSpec {
         })
     }
 
-    /// The most bytes that a data queue can hold before packets are dropped or trimmed, on a path with these facts,
-    /// except at ports with a `last_hop_queue`. If the only occupied queue of a switch is this one, it gets the share
-    /// `alpha / (1 + alpha)` of a shared buffer. None in a lossless class.
+    /// The most bytes that a data queue can hold before packets are dropped or trimmed, on a path with these facts. A
+    /// `last_hop_queue` is not considered. Of a shared buffer, the only occupied queue of a switch gets the share
+    /// `alpha / (1 + alpha)`. None without `queue`, and so in a lossless class.
     pub fn longest_queue(&self, facts: &PathFacts) -> Option<Bytes> {
         let own = self.queue?.on(&facts.of_port());
         Some(match self.shared_buffer.0 {
@@ -397,9 +398,9 @@ impl FabricSpec {
         })
     }
 
-    /// The facts of a path, with the length of a full queue at these switches. Without `queue` but with PFC, this
-    /// length is the whole buffer, since all of the buffer may be queued ahead of a packet. The buffer is `pfc.buffer`
-    /// without scaling, even if the buffers of the switches differ.
+    /// The facts `path` with the length of a full queue. This length is `queue`. Without `queue` it is `pfc.buffer`,
+    /// since the whole buffer may be queued ahead of a packet. `pfc.buffer` is not scaled here, even if the buffers of
+    /// the switches differ.
     pub fn facts(&self, path: PathFacts) -> PathFacts {
         let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
         let queue = self.queue.map(|queue| queue.on(&path.of_port())).or_else(pauses);
@@ -463,8 +464,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The largest `max_time`. It is limited because the times at which ports become free are stored in 48 bits, in
-    /// picoseconds.
+    /// The largest `max_time`. The times at which ports become free are stored in 48 bits, in picoseconds.
     pub const MAX_TIME: Duration = Duration::from_us(281_000_000);
 
     /// The longest time without new deliveries under `scheme` on a fabric before the run counts as stalled. It includes

@@ -65,9 +65,9 @@ pub fn is_astra_network(file: &str) -> bool {
 /// Reads a network file.
 ///
 /// # Errors
-/// The text is another kind of file, lacks a list, or has a list with another length than `topology`, an unknown
-/// topology, a number that is out of range, or fewer or more NPUs than can be simulated. The error has the file and
-/// the line.
+/// The text is another kind of file or lacks a list. A list does not have the length of `topology`. A topology is
+/// unknown, a number is out of range, or the number of NPUs is too small or too large. The error has the file and the
+/// line.
 pub fn parse_astra(file: &str, text: &str) -> Result<AstraNetwork, TopologyError> {
     let document = YamlDocument::read(file, text)?;
     if let Some(dims) = document.get("logical-dims") {

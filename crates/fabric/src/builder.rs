@@ -7,11 +7,11 @@ use anabranch_base::{Duration, HostId, NodeId, Rate};
 
 /// Collects switches, hosts and links, in the order of the calls.
 ///
-/// Hosts are numbered in the order in which they are added, and the switches of each tier likewise. In selectors and
-/// results of a fabric without planes, the first switch of tier 1 is `tor:0`. The second switch of tier 2 is `spine:1`
-/// if tier 2 is the top tier, otherwise `agg:1`. Higher tiers are `core`, `tier4` and so on. A switch has its ports to
-/// lower tiers first, then its other ports, both in the order of the nodes at the other end. All shortest paths are
-/// routes.
+/// Hosts are numbered in the order in which they are added. The switches of each tier are numbered in that order too.
+/// In selectors and results of a fabric without planes, the first switch of tier 1 is `tor:0`. The second switch of
+/// tier 2 is `spine:1` if tier 2 is the top tier, otherwise `agg:1`. Higher tiers are `core`, `tier4` and so on. A
+/// switch has its ports to lower tiers first, then its other ports. Both groups are in the order of the nodes at the
+/// other end. All shortest paths are routes.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyBuilder {
     /// Tier and latency of each switch, in the order of the calls.
@@ -62,9 +62,9 @@ impl TopologyBuilder {
         host
     }
 
-    /// Adds a further port to a host, and the cable that connects it to a switch of tier 1. If port `p` of every host
-    /// that has it leads to the same network, and the networks of different ports are not connected, these networks
-    /// are planes.
+    /// Adds a further port to a host, and the cable that connects it to a switch of tier 1. A fabric has planes if all
+    /// ports with the same number lead to one network, and ports with different numbers lead to networks that are not
+    /// connected.
     pub fn port(&mut self, host: HostId, on: SwitchNumber, rate: Rate, latency: Duration) {
         self.ports.push(HostPort { host, on, rate, latency });
     }

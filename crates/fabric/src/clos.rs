@@ -281,7 +281,7 @@ impl Shape {
     }
 }
 
-/// The distribution of a spine's uplinks over the cores. The cores are assigned to stripes in turn, and so are the
+/// The distribution of a spine's uplinks over the cores. Cores are assigned to stripes in rotation, and so are the
 /// spines of a group. A spine is connected to the cores of its own stripe.
 struct Striping {
     stripes: u32,

@@ -16,8 +16,8 @@ impl Topology {
     /// the last link by the first. Once the buffers at the ends of all these links are full, the links deadlock. `None`
     /// if the routes have no such cycle.
     ///
-    /// `senders` lists the ToRs that send to each destination ToR, by their indices. All shortest paths between them
-    /// count.
+    /// `senders` lists the ToRs that send to each destination ToR, by their indices. All shortest paths from a sender
+    /// to its destination count.
     pub fn cyclic_buffers(
         &self,
         routing: &Routing,

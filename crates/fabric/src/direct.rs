@@ -22,7 +22,7 @@ struct Direct {
     radix: Option<u32>,
 }
 
-/// A torus: a grid of switches with one host each, which forms rings in every dimension. In a dimension of 2
+/// A torus: a grid of switches that forms rings in every dimension. Each switch has one host. In a dimension of 2
 /// switches, one link connects them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

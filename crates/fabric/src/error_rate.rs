@@ -73,8 +73,7 @@ impl ErrorRate {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorRates {
     rates: Vec<ErrorRate>,
-    /// The position in `rates` of each probability, by the bits of the probability. This is a map, since a file may
-    /// give every link a different rate, and each rate is looked up.
+    /// The position in `rates` of each probability, by the bits of the probability.
     positions: BTreeMap<u64, usize>,
 }
 

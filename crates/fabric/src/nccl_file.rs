@@ -1,10 +1,10 @@
 //! Topology files of NCCL (`NCCL_TOPO_DUMP_FILE`): the GPUs, NICs and NVLinks of one server.
 //!
 //! The elements are `system > cpu > pci > gpu > nvlink` and `... > nic > net`. A `net` is a port. Ports with the same
-//! `rail` belong to one NIC; without `rail`, the ports of one `nic` element do. The ports of a NIC are ordered by
-//! `plane`, or else by their number `dev`. NICs are ordered by `rail`, or else by the smallest `dev` of their ports.
-//! A GPU uses the NIC with which it shares the longest path of elements. If several GPUs have the same nearest NICs,
-//! these GPUs use the NICs in turn.
+//! `rail` belong to one NIC. Without `rail`, the ports of one `nic` element belong to one NIC. The ports of a NIC are
+//! ordered by `plane`, or else by their number `dev`. NICs are ordered by `rail`, or else by the smallest `dev` of
+//! their ports. A GPU uses the NIC with which it shares the longest path of elements. If several GPUs have the same
+//! nearest NICs, these NICs are assigned to these GPUs in rotation.
 
 #[cfg(test)]
 mod tests;

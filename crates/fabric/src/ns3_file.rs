@@ -31,9 +31,9 @@ use lines::{File, Link};
 /// tier above its lowest neighbour. The error rate becomes [`Port::loss`](super::Port::loss) of both directions. The
 /// file contains no switch latency; every switch of the file has the latency `switch_latency`.
 ///
-/// A host with several links to switches is a NIC with one port per link, in the order of the lines. If the switches
-/// form several networks without a link between them, and port `p` of every host that has it leads to the same
-/// network, these networks are planes.
+/// A host with several links to switches is a NIC with one port per link, in the order of the lines. The graph has
+/// planes if all ports with the same number lead to one network of switches, and ports with different numbers lead to
+/// networks without a link between them.
 ///
 /// In SimAI's files a host is a GPU with its NIC. In the order of their numbers, every `gpus_per_server` GPUs are a
 /// server ([`Topology::servers`]). NVSwitches and their links are not part of the graph; they are represented by

@@ -94,8 +94,8 @@ impl Topology {
         longest.1
     }
 
-    /// The host ports of each ToR among which [`longest_path`](Self::longest_path) looks: the first and the last one
-    /// among those with the slowest link, and the slowest one other than the first.
+    /// The host ports of each ToR among which [`longest_path`](Self::longest_path) looks: the first and the last port
+    /// with the slowest link, and the slowest port other than the first.
     fn end_hosts(&self) -> Vec<Ends> {
         let link_time = |(host, port): HostPort| self.packet_time(&[self.link(host.into(), port)]);
         let mut ends: Vec<Option<(Duration, Ends)>> = vec![None; self.tors() as usize];

@@ -3,8 +3,9 @@
 use super::Topology;
 use anabranch_base::HostId;
 
-/// The plane of each switch; empty if the graph has no planes. A graph has planes if some host has several ports, port
-/// `p` of every host that has it leads to the same network, and ports of different numbers lead to different networks.
+/// The plane of each switch; empty if the graph has no planes. A graph has planes if three conditions hold: some host
+/// has several ports, all ports with the same number lead to one network, and ports with different numbers lead to
+/// different networks.
 pub(super) fn find(topology: &Topology) -> Vec<u16> {
     if !topology.has_several_ports() {
         return Vec::new();

@@ -73,23 +73,20 @@ impl Routing {
         &self.groups[at + 1..at + 1 + len]
     }
 
-    /// The table row that [`Routing::group`] reads for switch `switch_index`. The row has an entry per destination
-    /// ToR.
+    /// The row of the table for switch `switch_index`, with an entry per destination ToR.
     #[inline]
     pub fn row(&self, switch_index: usize) -> &[u32] {
         let tors = self.tors as usize;
         &self.table[switch_index * tors..][..tors]
     }
 
-    /// The index of the ToR at a port of `host`, as [`Routing::group`] expects it. It is also the ToR's index in
-    /// [`Topology::switches`].
+    /// The index in [`Topology::switches`] of the ToR at a port of `host`.
     #[inline]
     pub fn tor_index(&self, host: HostId, port: u16) -> u32 {
         self.tor_index[host.index() * self.host_ports as usize + usize::from(port)]
     }
 
-    /// The number of links from switch `from` to ToR `to`, given by their indices; `None` without a route. The
-    /// function follows the routes hop by hop.
+    /// The number of links from switch `from` to ToR `to`, given by their indices; `None` without a route.
     pub fn distance(&self, topology: &Topology, from: u32, to: u32) -> Option<u32> {
         let (mut at, mut hops) = (from, 0);
         while at != to {
@@ -114,11 +111,11 @@ impl Routing {
 
     /// The ports of `dst` at the least distance from the switch `from`, as a mask in which bit `p` is port `p`. No bit
     /// is set if no port can be reached. Only ports in the mask `among` count, so that a sender can leave out ports
-    /// that it knows to be dead. Ports whose links were not alive when the routes were made are left out too, unless
-    /// these are all ports of the mask.
+    /// that it knows to be dead. Ports whose links were not alive when the routes were made are left out too. If all
+    /// ports in `among` had dead links then, none is left out.
     ///
     /// With planes, only the port in the plane of the switch can be reached. Without planes, several ports may be at
-    /// the least distance. The function follows the routes to each port hop by hop.
+    /// the least distance.
     pub fn nearest_ports(&self, topology: &Topology, from: u32, dst: HostId, among: u16) -> u16 {
         let dead = self.dead_ports.get(dst.index()).copied().unwrap_or(0);
         let among = if among & !dead == 0 { among } else { among & !dead };

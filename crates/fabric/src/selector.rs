@@ -35,9 +35,9 @@ use std::str::FromStr;
 /// | `error-rate:0.001` | the links to which an imported file gives this error rate, in both directions |
 /// | `cable:tor:0/up:3` ... | both directions of the links that the rest of the name selects |
 ///
-/// A form with a direction (`/up`, `/down`, `->`) names only that direction, in measures and in faults, but links go
-/// down or flap in both directions by default. The other forms name cables: a measure takes the direction in the
-/// table, a fault takes both.
+/// A form with a direction (`/up`, `/down`, `->`) names only that direction. A fault that takes links down or makes
+/// them flap still affects both directions by default. The forms without a direction name cables. For these forms, a
+/// measure takes the direction in the table, and a fault takes both directions.
 ///
 /// | form | switches |
 /// |---|---|
@@ -49,9 +49,10 @@ use std::str::FromStr;
 ///
 /// Shares and numbers select distinct cables or switches at random.
 ///
-/// Two tiers are named `tor` and `spine`, three are named `tor`, `agg` and `core`, and higher ones `tier4` and so on.
-/// In a fabric of several data centres the tiers are `tor`, `leaf` and `esw`: `esw:0/up:0` is the long link of data
-/// centre 0 to the next one. `switch:7` counts through all tiers, and `node:130` is the number in an imported file.
+/// The tiers are `tor` and `spine` in a fabric with two tiers, and `tor`, `agg`, `core`, `tier4` and so on in a fabric
+/// with more tiers. In a fabric of several data centres the tiers are `tor`, `leaf` and `esw`: `esw:0/up:0` is the long
+/// link of data centre 0 to the next one. `switch:7` counts through all tiers, and `node:130` is the number in an
+/// imported file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selector {
     text: String,

@@ -5,8 +5,8 @@ use anabranch_base::{Duration, HostId, Rate};
 /// The server number of a host that is in no server.
 const NONE: u32 = u32::MAX;
 
-/// The servers of a fabric. Servers are numbered from 0, and the NICs within a server likewise; the number of a NIC
-/// within its server is its **rail**. GPUs are numbered server by server.
+/// The servers of a fabric. Servers are numbered from 0. The NICs of a server are numbered from 0, and this number is
+/// the **rail** of the NIC. GPUs are numbered server by server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers {
     /// The first entry of each server in `nics`, followed by the number of entries.

@@ -13,8 +13,8 @@ pub struct FabricSummary {
     pub host_cables: u32,
     /// The tiers of switches, from the ToRs up.
     pub tiers: Vec<TierSummary>,
-    /// The rate at which one half of the hosts can send to the other half; `None` if it does not follow from the
-    /// tiers.
+    /// The rate at which one half of the hosts can send to the other half; `None` if the tiers do not determine this
+    /// rate.
     pub bisection: Option<Rate>,
 }
 

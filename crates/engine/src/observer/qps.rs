@@ -13,10 +13,10 @@ pub struct QpSelector {
 }
 
 impl QpSelector {
-    /// Reads `all`, or numbers and ranges with commas between them.
+    /// Reads `all`, or a list of numbers and ranges with commas between them.
     ///
     /// # Errors
-    /// A part has none of these forms, or a range ends before it starts.
+    /// A part of the list is neither a number nor a range, or a range ends before it starts.
     pub fn parse(text: &str) -> Result<QpSelector, SelectorError> {
         let fail = |problem: Problem| SelectorError { selector: text.to_owned(), problem };
         let selector = |ranges| QpSelector { text: text.to_owned(), ranges };
@@ -26,10 +26,11 @@ impl QpSelector {
         text.split(',').map(|part| range(part.trim())).collect::<Result<_, _>>().map(selector).map_err(fail)
     }
 
-    /// The queue pairs of a workload that has `count` of them, each once, in the order of their numbers.
+    /// The selected queue pairs of a workload with `count` queue pairs, without repetition, in the order of their
+    /// numbers.
     ///
     /// # Errors
-    /// The workload has no queue pairs, or a number exceeds the largest one in the workload.
+    /// The workload has no queue pairs, or a selected number is `count` or more.
     pub fn qps(&self, count: usize) -> Result<Vec<QpId>, SelectorError> {
         let fail = |problem: Problem| Err(SelectorError { selector: self.text.clone(), problem });
         let Some(most) = (count as u64).checked_sub(1) else {

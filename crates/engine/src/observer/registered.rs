@@ -21,8 +21,8 @@ pub trait Recorder: Observer + 'static {
 /// A curve of a registered observer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The name of the measured quantity with its unit at the end: `first_drop_us`. In the results, the observer's name
-    /// precedes it: `drops-by-link.first_drop_us`.
+    /// The name of the measured quantity with its unit at the end: `first_drop_us`. The results add the observer's name
+    /// in front: `drops-by-link.first_drop_us`.
     pub series: String,
     /// The measured entity, such as a link or a node: `tor:0/up:3`.
     pub entity: String,
@@ -49,7 +49,7 @@ impl AnyRecorder {
     /// Builds the observer that `spec` names.
     ///
     /// # Errors
-    /// The factory refuses a parameter. A panic counts as a refusal of `kind`.
+    /// The factory refuses a parameter, or panics. The error for a panic names the parameter `kind`.
     pub fn build(spec: &ObserverSpec, topology: &Topology, workload: &Workload) -> Result<Self, Refused> {
         let made = catch_foreign(&part(spec), || spec.factory()(topology, workload, spec.parameters()));
         made.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))
@@ -139,7 +139,7 @@ impl<R: Recorder> ErasedRecorder for R {
     }
 }
 
-/// Implements the hooks other than `held_up` by a call of `self.call`, with a closure that calls the same hook of an
+/// Implements the hooks other than `held_up`. Each hook calls `self.call` with a closure that calls this hook of an
 /// observer.
 macro_rules! forward_hooks {
     () => {

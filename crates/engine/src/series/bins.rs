@@ -149,8 +149,8 @@ impl PausedClasses {
     }
 }
 
-/// The curve of the number of pauses that begin, over all data classes. A repeated pause frame during a pause does not
-/// begin another one.
+/// The curve of the number of pauses that begin, over all data classes. A pause frame that only prolongs a pause does
+/// not count.
 #[derive(Clone)]
 pub(super) struct Pauses {
     paused: PausedClasses,

@@ -24,8 +24,7 @@ pub(super) trait CurveData: Clone {
 pub(super) struct Watched {
     /// The number of the link, switch or queue pair.
     pub entity: u32,
-    /// The number of consecutive numbers that stand for the entity, from `entity * parts` on. Each of its events carries
-    /// one of them.
+    /// The number of consecutive event numbers that belong to the entity. The first of them is `entity * parts`.
     pub parts: u32,
     /// Whether the curve is in the results by itself. Otherwise only groups use it.
     pub own: bool,
@@ -89,8 +88,7 @@ impl<C: CurveData> Curves<C> {
         }
     }
 
-    /// Appends the points of the curves that are in the results by themselves, curve by curve, and then the points of
-    /// the groups of this series.
+    /// Appends the points of the curves with `own`, curve by curve, and then the points of the groups of this series.
     pub(super) fn rows(
         self,
         series: Series,

@@ -4,8 +4,8 @@ use crate::spec::Series;
 use anabranch_results::SeriesRow;
 use std::collections::BTreeMap;
 
-/// A curve that combines the curves of several links: at each time the sum of their values, or for delays the largest
-/// value.
+/// A curve that combines the curves of several links. For delays, its value is the largest of their values at each
+/// time. For all other series, its value is the sum of their values.
 #[derive(Clone)]
 pub(crate) struct CurveGroup {
     pub series: Series,

@@ -13,8 +13,8 @@ pub(super) struct Level {
     open_until: u64,
     /// The present level: bytes, or entries of tables.
     bytes: u32,
-    /// The changes of the level at the ends of intervals. An entry has the first interval and the bytes from that
-    /// interval on. Before the first entry the level is 0. A level at or below the threshold counts as 0.
+    /// The changes of the level at the ends of intervals. An entry has the number of an interval, and the level from
+    /// that interval on. Before the first entry the level is 0. A level at or below the threshold is stored as 0.
     changes: Vec<(u64, u32)>,
     /// The link's rate, if the level is given as a delay.
     rate: Option<Rate>,
@@ -30,8 +30,8 @@ impl Level {
     /// A curve of the level as a delay: the time in microseconds that a link of `rate` takes for the bytes. Points at
     /// or below `above` are left out.
     pub(super) fn delay(every: Duration, rate: Rate, above: Option<Duration>) -> Self {
-        // A whole number of bytes takes longer than `above` exactly if it exceeds the bytes that the link carries in
-        // that time.
+        // The link takes longer than `above` for a whole number of bytes exactly if this number exceeds the bytes that
+        // the link carries in `above`.
         let quiet = above.map(|above| rate.bytes_in(above));
         Level { rate: Some(rate), quiet, ..Level::bytes(every) }
     }

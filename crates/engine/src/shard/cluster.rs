@@ -47,8 +47,8 @@ impl Cluster {
         self.paused.is_some()
     }
 
-    /// Runs the nodes through a synchronisation window, one instant of one node after the other. If the cluster has
-    /// paused in the window, the rest of the window is run.
+    /// Runs the nodes through a synchronisation window. Each step runs one node at one instant. A cluster that has
+    /// paused in the window runs only the rest of the window.
     pub fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
@@ -119,8 +119,8 @@ impl Cluster {
         self.turns.set(within, time_before(next, bound));
     }
 
-    /// Calls the injector if its next call comes before the next event of a node. At one instant, all events of nodes
-    /// come first.
+    /// Calls the injector if its next call comes before the next event of a node. At one instant, the events of all
+    /// nodes come before the call.
     fn inject_next<O: Observer>(
         &mut self,
         hosts: &mut [Host],
@@ -146,8 +146,8 @@ impl Cluster {
         Turn::Called
     }
 
-    /// Posts the messages and begins the steps that a node made ready at other hosts of its cluster, at the same
-    /// instant.
+    /// Posts messages and begins steps at hosts of the cluster at the present instant, if an event of another host has
+    /// just made them ready.
     fn start_remote_work<O: Observer>(
         &mut self,
         hosts: &mut [Host],

@@ -3,7 +3,7 @@
 use anabranch_base::Time;
 
 /// The times of entries that are numbered from 0. Changing a time takes one comparison per level of the tree. A heap
-/// would also keep the old time until that time reaches the top.
+/// would keep the old time until the old time reaches the top.
 #[derive(Default)]
 pub struct Tournament {
     /// A binary tree whose leaves are the entries. The children of node `k` are `2k` and `2k + 1`, and each inner node
@@ -25,8 +25,8 @@ impl Tournament {
         (1..self.leaves).rev().for_each(|node| self.play(node));
     }
 
-    /// The earliest time, and the entry that has it. Among entries with equal times, the one with the lowest number is
-    /// returned. The time is [`Time::NEVER`] if no entry has another time.
+    /// The earliest time and its entry. If several entries have this time, the entry with the lowest number is
+    /// returned. The time is [`Time::NEVER`] if no entry has an earlier time.
     #[inline]
     pub fn first(&self) -> (Time, u32) {
         self.nodes[1]

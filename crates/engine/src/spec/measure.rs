@@ -49,14 +49,13 @@ pub enum Series {
     LinkUtilisation,
     /// The bytes that wait for the link at the end of the interval, in all queues of its port.
     QueueDepth,
-    /// The delay by these queues at the end of the interval: the time that the link takes to send the waiting bytes, in
-    /// microseconds.
+    /// The time that the link takes to send the bytes that wait for it at the end of the interval, in microseconds.
     QueueDelay,
     /// The bits that arrived at a switch in the interval to be sent on the link, divided by the length of the interval,
     /// in Gb/s.
     ArrivalRate,
-    /// The packets dropped in the interval before they could be sent on the link, or by a slow receiver at the end of
-    /// the link. A trimmed packet is counted only if its header is dropped.
+    /// The packets dropped in the interval, either before they could be sent on the link, or by a slow receiver at the
+    /// end of the link. A trimmed packet is counted only if its header is dropped.
     Drops,
     /// The number of times in the interval that a data class of the link was paused (XOFF).
     Pauses,

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.
     ///
-    /// Queued data is charged to its ingress port. This data uses the port's share of the shared buffer up to the
-    /// threshold, and then the port's headroom. Once it uses headroom, the sender is paused. The sender may resume once
-    /// the headroom is empty and the share has fallen `resume` below the threshold, or once the port holds no data.
+    /// Queued data is charged to its ingress port: up to a threshold to the shared buffer, and beyond the threshold to
+    /// the port's headroom. Once the headroom is used, the sender is paused. The sender may resume when the headroom is
+    /// empty and the port's share of the shared buffer is `resume` below the threshold. It may also resume when the
+    /// port holds no data.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
@@ -53,10 +54,11 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(AboveZero; example = "120KB"; source = "unspecified; what the link needs")]
         pub headroom: Option<Size>,
-        /// The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll it takes a port for
-        /// stormed if data waits there, none was sent since the last poll, and the port was paused for more than 99 %
-        /// of that time. Until the storm is over, with `drop` such a port drops its waiting and arriving data, and
-        /// with `forward` it sends in spite of pauses. Without a watchdog, the port obeys every pause.
+        /// The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll, a port counts as stormed
+        /// if data waits there, none was sent since the last poll, and the port was paused for more than 99 % of that
+        /// time. After `watchdog_detection`, the watchdog acts until the storm is over. With `drop`, the port drops its
+        /// waiting and arriving data. With `forward`, the port sends in spite of pauses. Without a watchdog, ports obey
+        /// every pause.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(any; example = "drop"; source = "SONiC (sonic-utilities, pfcwd), whose default action is drop")]
         pub watchdog: Option<WatchdogAction>,
@@ -130,7 +132,8 @@ parameters! {
         #[param(AboveZero; example = "128MB"; source = "unspecified")]
         pub buffer: Bytes,
         /// Dynamic threshold of all ports of these switches, with the meaning of `pfc.alpha`. Without it, these
-        /// switches use the threshold of the others. With 65536 and a buffer that never fills, they never send XOFF.
+        /// switches use the threshold of all other switches. With 65536 and a buffer that never fills, these switches
+        /// never send XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[param(LEAST_SHARE..=65_536.0; example = 0.125; source = "unspecified")]
         pub alpha: Option<f64>,

@@ -1,13 +1,13 @@
 //! Switches whose ports share nothing during a synchronisation window, so that each port is simulated through the
 //! window independently of the others.
 //!
-//! If queues have limits of their own, and nothing such as a program, adaptive routing, a shared buffer or a pause
-//! involves several ports, the order of events at different ports does not matter. The arrivals of a window are
-//! therefore sorted by egress port. Each port merges its arrivals with the times at which it becomes free.
+//! The order of events at different ports does not matter if each queue has a limit of its own, and no program,
+//! adaptive routing, shared buffer or pause involves several ports. The arrivals of a window are then sorted by egress
+//! port. Each port merges its arrivals with the times at which it becomes free.
 //!
-//! With a shared buffer or PFC, ports depend on each other only when a threshold is crossed. If no threshold can be
-//! crossed in a window, in whatever order packets arrive and leave, and nothing is paused, the ports are independent
-//! in that window too. In other windows the switch runs its events in their order.
+//! With a shared buffer or PFC, ports depend on each other only when a threshold is crossed. In some windows nothing is
+//! paused, and no threshold can be crossed in any order of arrivals and departures. The ports are independent in these
+//! windows too. In other windows the switch runs its events in their order.
 
 use super::Switch;
 use super::plain_port::{PlainPort, PortStream, Unshared, Waiting, Wire};
@@ -21,7 +21,7 @@ use anabranch_base::{Purpose, Time};
 use anabranch_proto::IntStack;
 
 /// Memory for a synchronisation window of a switch whose ports are independent of each other. All switches of a thread
-/// use it in turn.
+/// use this memory, one after the other.
 #[derive(Default)]
 pub struct PortScratch {
     inbox: PortInbox<'static>,
@@ -192,9 +192,9 @@ impl Switch {
         out.control.prefetch(&self.egress.pool);
     }
 
-    /// Runs the events of one port until before `end`: its arrivals, and the times at which it becomes free, the first
-    /// of which is `free`. Returns the next time at which it becomes free, or [`Time::NEVER`] if it is not busy at the
-    /// end.
+    /// Runs the events of one port until before `end`. These are its arrivals and the times at which the port becomes
+    /// free, beginning with `free`. Returns the next time at which the port becomes free, or [`Time::NEVER`] if the
+    /// port is not busy at the end.
     fn run_port<'m, O: Observer>(
         &mut self,
         port: u16,

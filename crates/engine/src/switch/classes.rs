@@ -1,7 +1,7 @@
-//! Traffic classes beyond the first one at a switch: admission, the choice among classes, and marking. Each class has
-//! a data queue of its own at each port, and buffers and pauses of its own if it is lossless.
+//! Traffic classes beyond the first one at a switch: admission, the choice among classes, and marking. Each class has a
+//! data queue of its own at each port, and buffers and pauses of its own if it is lossless.
 //!
-//! The first class may have a program or another routing than ECMP, which do not handle packets of other classes.
+//! A program, and routing other than ECMP, handle only packets of the first class.
 
 use super::pfc::SwitchPfc;
 use super::{Switch, SwitchPlan};
@@ -27,8 +27,8 @@ pub(super) struct SwitchClasses {
 /// The counters of a class at a switch, or at all nodes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ClassCounts {
-    /// Packets dropped for lack of buffer. For the first class, the drops of all classes for other reasons are also
-    /// counted.
+    /// Packets dropped for lack of buffer. The first class also counts the packets of all classes that were dropped for
+    /// other reasons.
     pub drops: u64,
     /// ECN marks of data packets.
     pub marks: u64,
@@ -170,8 +170,8 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that `port` may send out of its queue. If this is a data queue, the packet's charge in a
-    /// buffer is released. Returns the packet, with its class if it comes from a data queue.
+    /// Removes the next packet that `port` may send from its queue, and returns this packet. For a data queue, the
+    /// packet's charge in a buffer is released, and the data class is returned as well.
     pub(super) fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,

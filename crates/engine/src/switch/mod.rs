@@ -178,8 +178,8 @@ impl Switch {
         }
     }
 
-    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. Each of the two is
-    /// left out if it has more cache lines than packets arrive, since each packet touches about one of them.
+    /// Prefetches the ports of the switch and its row of the routing table for `arrivals` packets. The ports or the row
+    /// are left out if they have more cache lines than packets arrive, since a packet touches about one line of each.
     #[inline]
     pub fn prefetch(&self, routing: &Routing, arrivals: u32) {
         let (ports, row) = (&self.egress.ports, routing.row(self.index as usize).chunks(16));
@@ -365,7 +365,7 @@ impl Switch {
     }
 
     /// Charges a data packet to the shared or lossless buffer before it waits at `port`. Returns false if there is no
-    /// room, which fails the run in a lossless class, or if the PFC watchdog drops the data of the port.
+    /// room, or if the PFC watchdog drops the data of the port. In a lossless class, lack of room fails the run.
     // Not inlined, so that its callers stay small in fabrics without a shared buffer.
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
@@ -379,8 +379,8 @@ impl Switch {
         }
     }
 
-    /// Charges `bytes` bytes of data of a class that arrived at port `from` to the lossless buffer of the class.
-    /// Returns false if there is no room, which fails the run.
+    /// Charges `bytes` bytes of data that arrived at port `from` to the lossless buffer of `class`. Returns false if
+    /// there is no room, which fails the run. Returns true if the class is not lossless.
     fn charge_lossless<O: Observer>(
         &mut self,
         class: u8,
@@ -454,13 +454,11 @@ impl Switch {
         self.egress.transmit_pause(port, class, stop, at);
     }
 
-    /// Resets the pause state of a class after the link of `port`, in either direction, went down or came up. Returns
-    /// whether the other end is paused from now on. Without a reset, a lost XON would leave the other end paused for
-    /// ever, and a lost XOFF would overflow the headroom.
+    /// Resets the pause state of a class after a direction of the link of `port` went down or came up. Returns whether
+    /// the other end is paused from now on. Without a reset, a lost XON would leave the other end paused for ever, and
+    /// a lost XOFF would overflow the headroom.
     ///
     /// This is called at the time of the fault, after all events before that time and before the events at that time.
-    /// Faults of one instant are handled in the order of the agenda. The state of the other end changes at the same
-    /// instant, before that end's own events.
     pub fn settle_pause(&mut self, port: u16, class: u8, up: bool) -> bool {
         let Some(pfc) = self.pfc_of(class) else { return false };
         let stop = pfc.pause(port).settle(up);
@@ -494,8 +492,8 @@ impl Switch {
         self.marked
     }
 
-    /// Returns the ports, with the data class, that have been paused since the last call and whose
-    /// [victims](Self::victims) an observer requires.
+    /// Returns the port and the data class of each pause that has begun since the last call, if an observer requires
+    /// the [victims](Self::victims) of the pause.
     pub fn take_watched_pauses(&mut self) -> Vec<(u16, u8)> {
         std::mem::take(&mut self.watched_pauses)
     }

@@ -24,14 +24,14 @@ pub enum PathMapError {
     Unreachable(u32),
 }
 
-/// The largest number of equal-cost paths between two ToRs, as the product of the numbers of equal-cost ports at the
+/// The largest number of equal-cost paths between two ToRs: the product of the numbers of equal-cost ports at the
 /// switches of a route.
 pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
     choices(topology, routing).iter().map(|(_, n)| *n as u32).product()
 }
 
-/// The values to XOR into the entropy value, indexed by the relative path change (below [`paths`]). None if the ToR's
-/// choice alone determines the path.
+/// The values to XOR into the entropy value. The index is the relative path change, which is below [`paths`]. None if
+/// the ToR's choice alone determines the path.
 ///
 /// # Errors
 /// The fabric or the hash permits no such map.
@@ -68,8 +68,8 @@ pub fn build(
     }
 }
 
-/// The tiers and the numbers of equal-cost ports of the switches on the route with the largest product of these
-/// numbers, from the source ToR on. Routes follow the first equal-cost port of each switch.
+/// The tier and the number of equal-cost ports of each switch on a route, from the source ToR on. Routes follow the
+/// first equal-cost port of each switch. The route with the largest product of these numbers is chosen.
 fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     let tors = topology.tors();
     let mut most = Vec::new();
@@ -109,9 +109,9 @@ fn linear(ev: u16, tier: u8) -> u32 {
         _ => 0x1_a097,
     };
     let product = (0..16).filter(|bit| (ev >> bit) & 1 == 1).fold(0, |sum, bit| sum ^ (polynomial << bit));
-    // The lowest 8 bits of the product are left out, since bit 0 depends on one bit of the entropy value alone. Each
-    // of bits 8 to 15, from which a choice among 2 to 256 ports follows if their number is a power of 2, depends on
-    // at least two.
+    // The lowest 8 bits of the product are left out, since bit 0 depends on one bit of the entropy value alone. Each of
+    // bits 8 to 15 depends on at least two bits. These bits suffice for a choice among 2 to 256 ports, if the number of
+    // ports is a power of 2.
     product >> 8
 }
 

@@ -17,8 +17,7 @@ use anabranch_base::{Duration, LinkId, NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The number that stands in place of a port for the timers of pauses, in the queue of the times at which ports
-/// become free.
+/// The number in place of a port under which the timers of pauses are in the queue of times at which ports become free.
 pub(super) const PAUSE_TIMERS: u16 = u16::MAX;
 
 /// A stormed port is paused for more than this percentage of an interval (sonic-swss PR #3036; 80 % before).

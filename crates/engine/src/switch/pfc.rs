@@ -121,15 +121,14 @@ impl PfcError {
     }
 }
 
-/// The bytes that can arrive at the end of `link` after the XOFF decision of the switch there, including the triggering
-/// packet. The pause frame may wait for a full packet, and then has its own serialisation time. The sender may have
-/// just begun a full packet, and packets in flight or within the switch's latency still arrive.
+/// The bytes that can arrive at the end of `link` after the switch there has decided to send XOFF, including the packet
+/// that triggers the decision.
 ///
-/// The triggering packet ended its transmission at a time `e`. Later packets begin between `e` and the time at which
+/// The transmission of the triggering packet ended at a time `e`. Later packets begin between `e` and the time at which
 /// the pause takes effect, which is `latency + switch latency + (full packet + frame at the rate back) + latency`
-/// later. They have at most the bytes that the link carries in that time plus one full packet, and the triggering
-/// packet is added. If clocks are off by `ppm` parts per million, the switch's clock may be slow and the sender's
-/// fast.
+/// later, because the pause frame may wait for a full packet. Later packets have at most the bytes that the link
+/// carries in that time plus one full packet. The triggering packet is added. If clocks are off by `ppm` parts per
+/// million, the switch's clock may be slow and the sender's fast.
 pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm: u32) -> Bytes {
     let port = &topology.ports[link.index()];
     let back = &topology.ports[topology.reverse(link).index()];
@@ -382,10 +381,10 @@ mod tests {
         assert_eq!((pfc.held(), pfc.shared.used), (0, 0));
     }
 
-    /// With an alpha of 1/2 and a buffer of 9,000 B, a packet fits if the port then holds at most half of the bytes
-    /// that were free before. Otherwise it goes into the headroom. The first port holds 1,000 <= 4,500, 2,000 <=
-    /// 4,000 and 3,000 <= 3,500, but not 4,000 > 3,000. A second port then holds 1,000 <= 3,000 and 2,000 <= 2,500,
-    /// but not 3,000 > 2,000.
+    /// With an alpha of 1/2 and a buffer of 9,000 B, a packet fits if its port then holds at most half of the bytes
+    /// that were free before. All other packets go into the headroom. At the first port, 1,000 <= 4,500, 2,000 <= 4,000
+    /// and 3,000 <= 3,500 fit, and 4,000 > 3,000 does not. At the second port, 1,000 <= 3,000 and 2,000 <= 2,500 fit,
+    /// and 3,000 > 2,000 does not.
     #[test]
     fn a_dynamic_threshold_follows_what_is_left() {
         let mut pfc = pfc(Threshold::Dynamic(32_768), 9_000);

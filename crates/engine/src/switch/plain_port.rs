@@ -137,9 +137,9 @@ pub struct Wire<'s> {
 }
 
 impl<'m> PlainPort<'_, 'm> {
-    /// Runs the events of the port until before `end`: its arrivals, and the times at which it becomes free. Data that
-    /// waits is charged to `buffer`. Returns the number of packets that the port has marked, and the time at which it
-    /// becomes free, which is [`Time::NEVER`] if it is not busy.
+    /// Runs the events of the port until before `end`: its arrivals, and the times at which the port becomes free. Data
+    /// that waits is charged to `buffer`. Returns the number of packets that the port has marked, and the time at which
+    /// the port becomes free. This time is [`Time::NEVER`] if the port is not busy.
     #[inline(always)]
     pub fn run<B: Buffer, O: Observer>(
         mut self,

@@ -22,7 +22,8 @@ pub fn shortest(group: &[u16], depths: &[u32], random: &mut Stream) -> u16 {
 }
 
 /// The index of the smallest of `depths`. The i-th of several equal values replaces the choice so far with probability
-/// 1/i. Equal values before a smaller one also draw a random number, as in a loop that only knows the values so far.
+/// 1/i. Equal values before a smaller one also draw a random number, so that the numbers drawn are those of a single
+/// pass.
 pub fn draw_least(depths: &[u32], random: &mut Stream) -> usize {
     let least = depths.iter().fold(u32::MAX, |least, depth| least.min(*depth));
     let first = depths.iter().position(|depth| *depth == least).unwrap_or(0);

@@ -16,8 +16,9 @@ pub(super) fn seen_from(topology: &Topology, routing: &Routing, switch: u32, of_
     Tors { of_host, round_trips }
 }
 
-/// The round trip latency between a switch and a ToR: the sum of the latencies of links and switches over the same
-/// cables in both directions, if every switch uses the first port of its group. Zero if there is no path.
+/// The round trip latency between a switch and a ToR: the sum of the latencies of links and switches in both
+/// directions. Each switch on the way uses the first port of its group, and the way back uses the same cables. Zero if
+/// there is no path.
 fn round_trip(topology: &Topology, routing: &Routing, from: u32, tor: u32) -> Duration {
     let delay = |node: NodeId| topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
     let (mut at, mut sum) = (from, Duration::ZERO);

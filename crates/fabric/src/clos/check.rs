@@ -257,8 +257,9 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
 }
 
 impl ClosSpec {
-    /// A warning that far fewer spines would suffice, with numbers of uplinks and spines to use instead. The cause is a
-    /// number of uplinks of a leaf that has few divisors, such as 31. None if there is no such number of spines.
+    /// A warning that the uplinks of a leaf spread evenly only over far more spines than necessary, because their
+    /// number has few divisors, such as 31. The warning proposes numbers of uplinks and spines. None if there are no
+    /// better numbers.
     pub fn sparse_spines(&self, kind: ClosKind) -> Option<Problem> {
         let radix = u64::from(self.radix.filter(|_| self.tiers == 2)?);
         let shape = Shape::new(kind, self);

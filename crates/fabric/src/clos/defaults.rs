@@ -5,8 +5,8 @@ use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
 use crate::error::TopologyError;
 use anabranch_base::{Duration, Problem, Rate};
 
-/// The largest default number of NICs on a leaf for kinds without published numbers, in networks of several tiers. It
-/// applies if the scenario does not give the number of ports of a switch.
+/// The largest default number of NICs on a leaf, in networks of several tiers whose kind has no published numbers. It
+/// applies if the scenario leaves out `radix`.
 const LEAF_NICS: u32 = 32;
 /// The numbers of HPN (sections 4 and 5 of its paper): the servers of a segment, the uplinks of a ToR, the segments
 /// of a pod, and the oversubscription between a pod's aggregation switches and the cores.
@@ -198,9 +198,9 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
     Ok(())
 }
 
-/// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do
-/// not exceed a limit. If no divisor gives as few segments as the limit permits, the segments have as many servers as
-/// the limit permits, and the last one is not full.
+/// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do not
+/// exceed a limit. If no divisor gives as few segments as the limit permits, the segments have as many servers as the
+/// limit permits, and the last segment is not full.
 fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
@@ -240,8 +240,8 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     });
     spec.spine_group = (kind.has_rails() || group == SpineGroup::Rail).then_some(group);
     spec.pod = match (kind, spec.tiers, group, input.pod) {
-        // As in a fat tree, a pod has as many leaves as a leaf has NICs. It has fewer if otherwise the segments would
-        // not fill the pods, or if there would be only one pod.
+        // A pod has as many leaves as a leaf has NICs, as in a fat tree. It has fewer leaves if the segments would not
+        // fill the pods with that number, or if there would be only one pod.
         (ClosKind::MultiPlane, 3, SpineGroup::Pod, None) => {
             largest_divisor(segments, spec.segment.saturating_mul(spec.nics).min(segments / 2))
         }

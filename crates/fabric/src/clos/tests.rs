@@ -183,8 +183,8 @@ fn planes_multiply_the_paths() {
     assert_eq!((tiers(&t), cables(&t)), ([8, 16, 0], [32, 32, 0]));
     assert_eq!((paths(&t, 0, 1), paths(&t, 0, 4)), (Some((2, 4)), Some((4, 16))));
     assert_eq!(t.host_rate(HostId(0)), LINK);
-    // A network of 131,072 NICs with 8 ports each, on switches of 512 ports. The first specification has only 64 of
-    // its 16,384 servers, which are 2 segments.
+    // A network of 131,072 NICs with 8 ports each, on switches of 512 ports, has 16,384 servers. The first
+    // specification has 64 servers, which fill 2 segments.
     let big = ClosInput { ports: Some(8), radix: Some(512), link: Rate::from_gbps(100), ..input(64) };
     let spec = clos_defaults(ClosKind::MultiPlane, &big).unwrap();
     assert_eq!((spec.segment, spec.uplinks, spec.spines), (32, 256, 1));

@@ -336,9 +336,9 @@ impl<'a> File<'a> {
         )
     }
 
-    /// The error for a line of switches that lists the wrong nodes. It is reported if exactly as many nodes have
-    /// several links as there should be switches, and the line does not list all of them. These nodes are then probably
-    /// the switches.
+    /// The error for a line of switches that lists the wrong nodes. The nodes with several links are probably the
+    /// switches, if there are as many of them as the header counts switches. The error is reported if the line does not
+    /// list all of these nodes.
     pub(super) fn other_switches(&self, is_switch: &[bool], links: &[Link]) -> Option<TopologyError> {
         let mut once = BTreeSet::new();
         let ends = links.iter().flat_map(|link| link.ends);

@@ -7,12 +7,12 @@ use anabranch_base::{Duration, Rate};
 
 impl File<'_> {
     /// Adds a switch for each host that has a cable to another host, because hosts do not forward packets. The switch
-    /// takes over all links of the host, and its number follows the file's nodes. The link between host and switch
-    /// has no latency, and its rate is the sum of the rates of the host's links.
+    /// takes over all links of the host, and its number follows the file's nodes. The link between host and switch has
+    /// no latency, and its rate is the sum of the rates of the host's links.
     ///
     /// # Errors
-    /// A host has a cable to itself, or has more links than a NIC has ports and gets no switch of its own, or
-    /// switches were mistaken for hosts.
+    /// A host has a cable to itself. A host without a switch of its own has more links than a NIC has ports. Switches
+    /// were mistaken for hosts.
     pub(super) fn with_own_switches(
         &self,
         is_switch: &mut Vec<bool>,

@@ -1,27 +1,28 @@
 //! Balls into bins: the queues at the ports of one switch (REPS, section 5.1).
 //!
-//! A bin is an output port, a ball is a packet, and a round is the time in which a port sends one packet. In each
-//! round, every bin that is not empty loses its oldest ball, and then up to `n` balls are thrown into the `n` bins.
+//! A bin is an output port, a ball is a packet, and a round is the time in which a port sends one packet. A game has n
+//! bins, b colours per bin (`colors_per_port`) and a threshold tau. In each round, every bin that is not empty loses
+//! its oldest ball, and then up to n balls are thrown into the bins.
 //!
 //! `recycled` follows the process as the paper prints it, with b n colours that take turns. This process does not
-//! behave as Theorem 5.1 states. The proof (Appendix B) assumes that every ball that leaves a bin at or below tau
-//! comes back to the bin in the same round. By the printed rules it comes back when its colour's turn comes, up to b
-//! rounds later. A bin that more than b colours remember therefore grows to the threshold, and a bin that fewer
-//! colours remember runs empty. Each empty bin adds a ball to the game, until there are about tau balls for each bin
-//! and the bins have no room to settle. The queues stay bounded.
+//! behave as Theorem 5.1 states. The proof (Appendix B) assumes that a ball that leaves a bin with at most tau balls
+//! comes back to the bin in the same round. By the printed rules, the ball comes back when its colour's turn comes, up
+//! to b rounds later. A bin that more than b colours remember therefore grows to the threshold, and a bin that fewer
+//! colours remember runs empty. Each empty bin adds a ball to the game, until there are about tau balls for each bin.
+//! The queues stay bounded.
 //!
-//! `returned` is the process of the proof. A ball that leaves a bin at or below tau comes back to it in the same
-//! round, and every other of the n balls of a round is thrown at random. This process has no colours.
+//! `returned` is the process of the proof. A ball that leaves a bin with at most tau balls comes back to the bin in the
+//! same round. All other balls of the round are thrown at random. This process has no colours.
 //!
-//! With `recycle_every` = r, only one in r balls that leave a bin is recycled: each ball with probability 1/r. The
-//! colours of the other balls forget their bins, because one packet uses up a cached entropy (section 4.5.1, Appendix
-//! C.1). In `kept` these colours remember their bins.
+//! With `recycle_every` = r, a ball that leaves a bin is recycled with probability 1/r. The colours of all other balls
+//! forget their bins, because one packet uses up a cached entropy (section 4.5.1, Appendix C.1). In `kept` these
+//! colours do not forget their bins.
 //!
-//! Each game adds these values to its run's `extra`: `mean_longest_queue` (the longest queue after each round,
-//! averaged over the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round),
+//! Each game adds these values to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged
+//! over the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round),
 //! `balls_thrown`, `balls_removed`, `balls_left` and `threshold`. The games `recycled` and `kept` also add
-//! `colors_without_bin` at the end and `last_change_round`, the last round in which a colour remembered or forgot a
-//! bin (0 if none ever did).
+//! `colors_without_bin` (at the end) and `last_change_round`, the last round in which a colour remembered or forgot a
+//! bin (0 without such a round).
 
 use super::ModelError;
 use crate::scenario::{BallsVariant, ModelSpec};
@@ -337,8 +338,8 @@ mod tests {
         }
     }
 
-    /// If the bin has at most tau balls, a colour that remembers no bin remembers this one, and any other colour keeps
-    /// its bin. If the bin has more than tau balls, the colour forgets its bin.
+    /// A colour that remembers no bin remembers a bin with at most tau balls when its ball leaves that bin. A colour
+    /// that remembers a bin keeps it in this case. If the bin has more than tau balls, the colour forgets its bin.
     #[test]
     fn a_color_learns_from_the_bin_it_leaves() {
         let rules = rules(BallsVariant::Recycled, 8, 1.0);
@@ -384,8 +385,9 @@ mod tests {
         assert_eq!(game.last_change, 0);
     }
 
-    /// A ball comes back when its colour's turn comes, not immediately. A bin that more than b colours remember therefore
-    /// grows, and a bin that fewer colours remember runs empty. Below the threshold no mechanism corrects this.
+    /// A ball comes back when its colour's turn comes, not immediately. A bin that more than b colours remember
+    /// therefore grows, and a bin that fewer colours remember runs empty. Below the threshold no mechanism balances the
+    /// bins.
     #[test]
     fn memories_that_do_not_fit_pull_bins_apart() {
         let rules = Rules {

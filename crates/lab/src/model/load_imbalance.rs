@@ -1,10 +1,9 @@
-//! The uneven load on a switch's uplinks from flows that use all their entropy values (REPS, section 4.5.2, figure
-//! 14).
+//! The uneven load on a switch's uplinks from flows that use all their entropy values (REPS, section 4.5.2, figure 14).
 //!
 //! Each of m flows has one ball for each entropy value, and the n uplinks are the bins. The load imbalance is the load
-//! of the most loaded uplink divided by the mean, minus 1. `random` throws balls uniformly and independently, like the
-//! paper's model. `hash` is the ECMP hash of this simulator's switches, for flows that all go to different hosts, with
-//! a salt that depends on the seed.
+//! of the most loaded uplink divided by the mean, minus 1. `random` is the paper's model: balls are thrown uniformly
+//! and independently. `hash` is the ECMP hash of this simulator's switches, with a salt that depends on the seed. Its
+//! flows all go to different hosts.
 
 use crate::scenario::ModelSpec;
 use anabranch_base::{HostId, Purpose, QpId, stream};

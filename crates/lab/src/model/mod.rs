@@ -17,28 +17,29 @@ use std::collections::BTreeMap;
 /// The fields in DCP's state that exist once per tracked message (DCP, section 4.5).
 pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 
-/// Computes a model. There is one result for each variant (or scheme, method or chip), each value of the parameters
-/// and each seed, in this order.
+/// Computes a model. There is one result for each combination of a variant, the values of the parameters and a seed.
+/// The results are sorted by variant, then by values, then by seed. In some models, schemes, methods or chips take the
+/// place of variants.
 ///
 /// The rows of `load-imbalance` have the schemes `random` and `hash`, `active_flows` and `evs` in `sweep`, and
 /// `load_imbalance` in `extra`.
 ///
-/// The rows of `balls-into-bins` have the name of the variant as the scheme, `ports` in `sweep` (and `recycle_every`
-/// if there are several values), and the values listed by [`balls`] in `extra`. The curves are `queue_length_balls`
-/// of `bin:0` and so on (in games of at most [`balls::MAX_BIN_CURVES`] bins) and `longest_queue_balls` of `bins`,
-/// with a round drawn as a microsecond.
+/// The rows of `balls-into-bins` have the name of the variant as the scheme, and the values listed by [`balls`] in
+/// `extra`. In `sweep` they have `ports`, and `recycle_every` if there are several values of it. The curves are
+/// `queue_length_balls` of `bin:0` and so on (in games of at most [`balls::MAX_BIN_CURVES`] bins) and
+/// `longest_queue_balls` of `bins`. A round is drawn as a microsecond.
 ///
 /// `state-bits` has a row for each built-in scheme, with `state_bits` and `state_bits:FIELD` of its balancer in
-/// `extra`. A scheme with the balancer `reps` has a row for a buffer of 1 and one for its own size, which differ by
-/// `buffer` in `sweep`. These rows have no further values. Any other scheme with a program has `program_bytes`, and
+/// `extra`. A scheme with the balancer `reps` has two rows: one for a buffer of 1 and one for its own buffer size. They
+/// differ by `buffer` in `sweep`, and have no further values. Any other scheme with a program has `program_bytes`, and
 /// Themis-spraying also `source_tor_bytes`, `destination_tor_bytes` and `tor_bytes`. Any other scheme with DCP's
 /// transport has `transport_bytes` (per queue pair), `message_bytes` (per tracked message) and `messages_bytes` (for
 /// all tracked messages).
 ///
-/// The rows of `packet-tracking` have the schemes `bdp-bitmap`, `linked-chunks` and `dcp`, and `degree` in `sweep`.
-/// In `extra` they have `queue_pair_bytes`, `all_bytes` (for all queue pairs), `cycles` per packet and
-/// `packet_rate_mpps`; `dcp` also has `message_bytes` and `messages_bytes`. The rows of `lossless-reach` have the
-/// name of the chip as the scheme, `queues` in `sweep`, and `reach_km` in `extra`.
+/// The rows of `packet-tracking` have the schemes `bdp-bitmap`, `linked-chunks` and `dcp`, and `degree` in `sweep`. In
+/// `extra` they have `queue_pair_bytes`, `all_bytes` (for all queue pairs), `cycles` per packet and `packet_rate_mpps`.
+/// The rows of `dcp` also have `message_bytes` and `messages_bytes`. The rows of `lossless-reach` have the name of the
+/// chip as the scheme, `queues` in `sweep`, and `reach_km` in `extra`.
 ///
 /// # Errors
 /// A game has more balls or colours than the limits allow, or the user stopped it.

@@ -19,8 +19,7 @@ pub(super) fn run(spec: &PacketTracking) -> Vec<RunResult> {
         rows.push(result("linked-chunks", degree, spec, linked_chunks(spec, degree)));
     }
     for &degree in &spec.degrees {
-        // Looking up a message's counter costs as much as looking up a PSN's bit, and incrementing it as much as setting the
-        // bit.
+        // Looking up and incrementing a message's counter costs as much as looking up and setting a PSN's bit.
         let cost = Cost { bytes: dcp["transport_bytes"], cycles: f64::from(spec.access_cycles) };
         let mut result = result("dcp", degree, spec, cost);
         let of_messages = dcp.iter().filter(|(name, _)| *name != "transport_bytes");

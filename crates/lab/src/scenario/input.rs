@@ -11,7 +11,7 @@ pub trait Files {
     /// The contents of the file `name`, which need not be text.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// See [`read`](Self::read).
     fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
         self.read(name).map(String::into_bytes)
     }

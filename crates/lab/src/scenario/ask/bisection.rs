@@ -12,11 +12,11 @@ pub struct Search<'a> {
     find: &'a Find,
     /// The positions tried, in order, and whether the condition held there.
     tried: Vec<(f64, bool)>,
-    /// The end of the bisected range at which the condition holds. Before one is known, the end of the whole range at
-    /// which the condition should hold.
+    /// The end of the bisected range at which the condition holds. Before such an end is known, the end of the whole
+    /// range at which the condition should hold.
     good: f64,
-    /// The end of the bisected range at which the condition fails. Before one is known, the end of the whole range at
-    /// which the condition should fail.
+    /// The end of the bisected range at which the condition fails. Before such an end is known, the end of the whole
+    /// range at which the condition should fail.
     bad: f64,
     next: Option<f64>,
     stage: Stage,
@@ -121,8 +121,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A value beside the answer: the range from the answer to the last tried value is halved twice, each time
-    /// keeping the half at the answer.
+    /// A value beside the answer. The range from the answer to the last tried value is halved twice, and the half at
+    /// the answer is kept each time.
     fn nearer(&self) -> Option<f64> {
         let (last, _) = *self.tried.last()?;
         self.find.between(self.good, self.find.between(self.good, last)?)
@@ -172,8 +172,8 @@ impl<'a> Search<'a> {
         self.tried.iter().map(|(place, holds)| (*place, self.find.value(*place), *holds))
     }
 
-    /// The tried values that contradict the answer because the condition is not monotone: it holds beyond the failing
-    /// value, or fails beyond the answer.
+    /// The tried values that contradict the answer because the condition is not monotone: the condition holds beyond
+    /// the failing value, or fails beyond the answer.
     pub fn contradictions(&self) -> Vec<(toml::Value, bool)> {
         if !matches!(self.answer(), Some(Answer::Bracket { .. })) {
             return Vec::new();

@@ -91,7 +91,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Diagn
 /// The search of a scenario; `None` without `[find]`.
 ///
 /// # Errors
-/// As for [`read_find`], except that a scenario without `[find]` is no error.
+/// See [`read_find`], except that a scenario without `[find]` is no error.
 pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>, Diagnostic> {
     let mut document = document::parse(file, text)?;
     let Some(node) = document.remove("find") else { return Ok(None) };
@@ -262,7 +262,7 @@ fn quantity(text: &str) -> Option<(f64, String)> {
     Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
 }
 
-/// The unit for all numbers of a list in which one number would get `unit`. It is bytes if a number is too large
+/// The unit for all numbers of a list in which one number would get `unit`. The unit is bytes if a number is too large
 /// for a size in `unit`.
 fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
     let one = format!("1{unit}");
@@ -396,9 +396,9 @@ impl Find {
         format!("{wanted:?} {parameter} of {values} where {holds} to {resolution}")
     }
 
-    /// Ranges to suggest if the answer lies outside this range: beyond its second end if `last` is true, otherwise beyond
-    /// its first end. The widest range comes first. There are none for a list. The parameter may not permit every value in
-    /// these ranges.
+    /// Ranges to suggest if the answer lies outside this range: beyond its second end if `last` is true, otherwise
+    /// beyond its first end. The widest range comes first. Empty if the values are a list. The parameter may not permit
+    /// every value in these ranges.
     pub fn wider(&self, last: bool) -> Vec<[toml::Value; 2]> {
         let Values::Range { ends, low, high, .. } = &self.values else { return Vec::new() };
         let [first, second] = ends;

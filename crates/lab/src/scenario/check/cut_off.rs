@@ -74,8 +74,8 @@ impl CutOff {
     }
 }
 
-/// The hosts of the workload without a link, as text, or two that no links join. None if links join all that send to
-/// each other.
+/// Names, as text, the senders and receivers of the workload without a link. If all of them have links, the text names
+/// a sender and a receiver that no links join. None if links join all senders to their receivers.
 fn apart(workload: &Workload, on: &Topology, dead: &[bool]) -> Option<String> {
     let networks = on.networks_over(|link| !dead[link.index()]);
     let of_host = |host: HostId| -> BTreeSet<u32> {

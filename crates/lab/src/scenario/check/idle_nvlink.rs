@@ -1,5 +1,5 @@
-//! Warnings about NVLink that a workload does not use: the links if the workload has no `server`, and the switches
-//! that reduce if its algorithm does not use them.
+//! Warnings about NVLinks that a workload does not use because it has no `server`, and about NVLink switches that can
+//! reduce but that the workload's algorithm does not use.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;

@@ -131,10 +131,10 @@ impl Scenario {
         self.examine().map(|examined| examined.warnings)
     }
 
-    /// Like [`Scenario::check`], but also returns the facts about the fabrics.
+    /// Checks the scenario like [`Scenario::check`], and also returns the facts about the fabrics.
     ///
     /// # Errors
-    /// As for [`Scenario::check`].
+    /// See [`Scenario::check`].
     pub fn examine(&self) -> Result<Examined, Diagnostic> {
         let mut built: Option<BuiltFabric<'_>> = None;
         let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
@@ -562,8 +562,8 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
     }
 }
 
-/// The error of a fault with a fix that names both directions of the links. It applies if the wrong selector has no
-/// direction, such as the name of a switch.
+/// Adds `cable:` to the links that the fix of `error` proposes, so that they mean both directions. The fix changes only
+/// if the wrong `selector` has no direction, for example because it is the name of a switch.
 fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
     let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
     // In a form that selectors do not have, another separator may precede the side: `ToR[0].up[0]`.

@@ -155,8 +155,8 @@ impl WithoutEffect {
             let varied = origin.is_varied(&format!("fault.{number}.both_directions"));
             one_way(number, fault, self.one_way.get(&number)?, origin).filter(|_| !varied)
         }));
-        // If the figure varies the depth, the value without effect is the one with which the others are compared, so
-        // there is no warning.
+        // If a figure varies the depth, the value without effect is the baseline for the other values, so there is no
+        // warning.
         let is_varied = origin.is_varied("workload.depth");
         if let (Some((depth, most)), false) = (self.depth, self.holds_back || is_varied) {
             let message = format!(

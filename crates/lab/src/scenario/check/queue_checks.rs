@@ -74,9 +74,9 @@ impl IdleQueues {
 
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let IdleQueues { found, enough, looked, trimming } = self;
-        // A range for a search begins at values that fail. If the parameter, the queue or the PFC buffer is searched,
-        // a finding is therefore reported only if it is made at every point. A finding about the queue itself is
-        // reported anyway.
+        // A range for a search begins at values that fail. If a finding's parameter, the queue or the PFC buffer is
+        // searched, the finding is therefore reported only if it is made at every point. A finding about the queue
+        // itself is always reported.
         let asked = |scheme: &str, parameter: &str| {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
@@ -327,8 +327,8 @@ impl Look<'_> {
     }
 }
 
-/// A queue that is long enough for a packet and for the thresholds of its scheme. None if a queue of `holds` bytes is
-/// long enough, or if none of the lengths that are tried is.
+/// A queue that is long enough for a packet and for the thresholds of its scheme. None if `holds` bytes are long
+/// enough, or if every length that is tried is too short.
 fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Option<Bytes> {
     let does = |bytes: Bytes| {
         let mut fabric = scheme.fabric.clone();
@@ -389,8 +389,8 @@ mod tests {
     use anabranch_base::Bytes;
     use anabranch_proto::cc::ConstantConfig;
 
-    /// With a constant window, only the balancer can react to marks. Random spraying, ECMP, `ack-clock` and entropy
-    /// values in turn do not.
+    /// With a constant window, only the balancer can react to marks. The balancers `ops`, `ecmp`, `ack-clock` and
+    /// `round-robin` do not react to marks.
     #[test]
     fn marks_count_where_something_reacts_to_them() {
         let reacts = |name: &str| {

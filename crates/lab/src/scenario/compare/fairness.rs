@@ -39,7 +39,7 @@ pub struct GroundDifference {
     pub values: Vec<Option<String>>,
     /// For each scheme, whether the value follows from the scheme's needs.
     pub needed: Vec<bool>,
-    /// For each scheme, whether the scheme needs the value, and the value that the setup gives to the parameter
+    /// For each scheme, whether two conditions hold: the scheme needs the value, and the setup's value of the parameter
     /// depends on whether switches pause, trim or drop.
     pub given: Vec<bool>,
     /// For each scheme, whether it ignores the parameter, such as an ECN threshold if nothing reacts to ECN.
@@ -63,15 +63,15 @@ pub struct DerivedChange {
 
 /// The row for the action of overloaded switches.
 const OVERLOAD: &str = "overload action";
-/// The row for the memory of a switch that data may use. It follows from [`OVERLOAD`] and from the parameters of
-/// queues and buffers, so it is shown, but a difference in it never counts as unexplained.
+/// The row for the memory of a switch that data may use. The memory follows from [`OVERLOAD`] and from the parameters
+/// of queues and buffers. A difference in this row therefore never counts as unexplained.
 const BUFFER: &str = "buffer";
 /// The rows for the initial and the maximum window of a queue pair. Each is the smaller of the windows of the
 /// congestion control and of the transport, whatever the parameters are called.
 const IN_FLIGHT: [&str; 2] = ["initial window", "maximum window"];
 /// The time after which switches route around a fault. It is compared too, although no setup sets it.
 const ROUTING: &str = "fabric.routing_delay";
-/// The relative difference up to which values by the same rule count as equal. For example, longer headers make a BDP
+/// The relative difference up to which two values with one rule count as equal. For example, longer headers make a BDP
 /// a little larger.
 const LITTLE: f64 = 0.05;
 /// The largest number of parameters that the sentence names. The matrix has all of them.
@@ -172,8 +172,8 @@ impl Ground {
     }
 
     /// The differences as a table, with a row for each parameter and a column for each scheme. A star marks a value
-    /// that a scheme needs. A plus marks a needed value if the value that the setup gives to the parameter depends on
-    /// whether switches pause, trim or drop.
+    /// that a scheme needs. A plus marks a needed value of a parameter whose value in the setup depends on whether
+    /// switches pause, trim or drop.
     pub fn matrix(&self) -> String {
         let cell = |difference: &GroundDifference, place: usize| match &difference.values[place] {
             Some(value) if difference.given[place] => format!("{value} +"),

@@ -19,15 +19,15 @@ enum Owner {
 /// The largest number of points for which a comment lists one value per point.
 const MOST_POINTS: usize = 64;
 
-/// `toml`, the resolved form of a scenario, with comments. In the compared schemes, each parameter that is given in
-/// `bdp`, `packets`, `rtt`, `queue` or `line` gets one: `queue = "1bdp" # = 1.25 MB`. The comments do not change the
-/// meaning.
+/// `toml`, the resolved form of a scenario, with comments. In the compared schemes, each parameter in units of `bdp`,
+/// `packets`, `rtt`, `queue` or `line` gets a comment with its value: `queue = "1bdp" # = 1.25 MB`. The comments do not
+/// change the meaning.
 ///
 /// In a scenario with faults, each compared scheme without `routing_delay` has a comment that routing never reacts to
-/// the faults. With adaptive routing, the comment excepts links of a switch's own that are down.
+/// the faults. With adaptive routing, the comment makes an exception for a switch's own links.
 ///
-/// `own` states for each point of the sweep whether it has schemes of its own. If a parameter has different values at
-/// the points, the comment lists all of them.
+/// `own` states for each point of the sweep whether the point has schemes of its own. If a parameter has different
+/// values at the points, the comment lists all of them.
 pub(in crate::scenario) fn annotated(
     toml: &str,
     facts: &[Vec<PathFacts>],

@@ -44,9 +44,9 @@ pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Di
     sizes(&table)?.into_iter().map(with_size).collect()
 }
 
-/// The algorithm for the operation. If the scenario gives none, it is [`Operation::usual_algorithm`]: NCCL's choice
-/// for an AllReduce with `server`, unless `server` has `ranks` without `channels`, and otherwise a fixed algorithm of
-/// the operation.
+/// The algorithm for the operation. If the scenario gives none, it is [`Operation::usual_algorithm`]: NCCL's choice for
+/// an AllReduce on known servers, and a fixed algorithm of the operation in all other cases. Servers are known if the
+/// table `server` lacks `ranks` or has `channels`.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let operation = table.word("operation", &Operation::ALL)?;
     if table.node("algorithm").is_none() {
@@ -71,8 +71,8 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     Err(table.wrong("algorithm", message, Fix::set("algorithm", format!("{instead:?}"))))
 }
 
-/// The size at `key`. The units K, M and G of nccl-tests are powers of 1,024, and are refused in favour of KiB, MiB
-/// and GiB. A number without a unit, which is in bytes there, is refused in favour of one with a unit.
+/// The size at `key`. The units K, M and G of nccl-tests are powers of 1,024. They are refused in favour of KiB, MiB
+/// and GiB. A number without a unit, which nccl-tests reads as bytes, is refused in favour of a number with a unit.
 fn size(table: &Table, key: &str) -> Result<Option<Bytes>, Diagnostic> {
     let plain = table.node(key).and_then(|node| match node.value() {
         toml::Value::Integer(number) => u64::try_from(number).ok(),

@@ -17,8 +17,8 @@ const MOST_RUNS: usize = 100_000;
 
 /// A scenario in which every default is explicit.
 ///
-/// Two scenarios are equal if their contents are equal, wherever these were written. With a sweep, `schemes`,
-/// `topology`, `workload`, `classes` and `faults` are those of its first point.
+/// Scenarios with equal contents are equal, even if they were read from different places. With a sweep, `schemes`,
+/// `topology`, `workload`, `classes` and `faults` are the values at its first point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The title, one line.
@@ -264,8 +264,8 @@ impl Scenario {
         self.schemes.len().saturating_mul(steps).saturating_mul(self.seeds.len())
     }
 
-    /// The schemes that the sweep does not affect, neither in their own parameters nor in the rest of the scenario;
-    /// empty if that is true of all schemes.
+    /// The schemes for which the sweep changes nothing: their own parameters and the rest of the scenario are equal at
+    /// all points. Empty if this is true of all schemes.
     pub fn unaffected_schemes(&self) -> Vec<&str> {
         let steps = self.steps();
         let first = &steps[0];
@@ -330,7 +330,7 @@ pub(in crate::scenario) const MOST_POINTS: u64 = 50_000_000;
 /// The largest number of points in the curves of one run. So many points take some three gigabytes of memory.
 pub(in crate::scenario) const MOST_POINTS_A_RUN: u64 = 20_000_000;
 
-/// The number of points that each of `runs` runs may have. It is the same for each run, so that the end of a run does
+/// The number of points that each of `runs` runs may have. All runs have the same share, so that the end of a run does
 /// not depend on the points of other runs.
 pub(in crate::scenario) fn share_of_points(runs: usize) -> u64 {
     (MOST_POINTS / runs.max(1) as u64).min(MOST_POINTS_A_RUN)

@@ -40,7 +40,7 @@ pub fn read(
 /// Reads a scenario that may also name entries of `registry`.
 ///
 /// # Errors
-/// As for [`read`].
+/// See [`read`].
 pub fn read_with(
     registry: &Registry,
     file_name: &str,

@@ -22,9 +22,9 @@ impl Files for Known<'_> {
 }
 
 impl Scenario {
-    /// This scenario in its resolved form, with its files renamed to `inputs/...`. It equals the stored scenario as
-    /// it is read from its folder, so both have the same digest. `registry` is the one with which the scenario was
-    /// read.
+    /// This scenario in its resolved form, with its files renamed to `inputs/...`. Reading the stored scenario from its
+    /// folder gives an equal scenario, so both have the same digest. `registry` is the registry with which this
+    /// scenario was read.
     ///
     /// # Errors
     /// The resolved form cannot be read back, which is an error in this program.

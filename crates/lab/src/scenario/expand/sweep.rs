@@ -418,8 +418,8 @@ fn check_key(
     fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
 }
 
-/// The setting for all schemes to write instead of a path that begins with a part of schemes, such as `lb`. Its path
-/// is the one that `key` probably means in a built-in scheme of the scenario, or else `key` itself.
+/// The fix for a path that begins with a part of schemes, such as `lb`: a setting for all schemes. Its path is the one
+/// that `key` probably means in a built-in scheme of the scenario, or else `key` itself.
 fn part_path(key: &str, root: &Fields, values: &toml::Value) -> Fix {
     let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
     let names =

@@ -138,8 +138,8 @@ fn of_setup(part: &str, kinds: &[KindListing]) -> Value {
     closed(&format!("What the setup says of each {part}."), properties)
 }
 
-/// The schema properties of parameters. A parameter with a dot in its name is in a table, and one with `[]` in a list
-/// of tables.
+/// The schema properties of parameters. A parameter with a dot in its name is in a table. A parameter with `[]` in its
+/// name is in a list of tables.
 pub(super) fn tree(parameters: &[Parameter]) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut tables: BTreeMap<&str, Vec<Parameter>> = BTreeMap::new();

@@ -68,8 +68,7 @@ const PER_HOUR: Key = key(
 /// The largest permitted number of failures per hour of a cable or switch: one per microsecond.
 pub(in crate::scenario) const MOST_PER_HOUR: f64 = 3.6e9;
 
-/// The keys of link faults of the kind `of`: the keys that all kinds of link faults have, followed by `own`, the
-/// further keys of this kind.
+/// The keys of link faults of the kind `of`: the keys of all link faults, followed by `own`.
 const fn of_links<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
     joined(&[&[kind(of, "The kind of the fault."), AT, DURATION, UNTIL, LINKS_BROKEN, BOTH], own])
 }
@@ -176,8 +175,7 @@ const BIT_ERRORS: Section = Section {
     ),
 };
 
-/// The keys of host faults of the kind `of`: the keys that all kinds of host faults have, followed by `own`, the
-/// further keys of this kind.
+/// The keys of host faults of the kind `of`: the keys of all host faults, followed by `own`.
 const fn of_hosts<const N: usize>(of: &'static str, own: &[Key]) -> [Key; N] {
     joined(&[&[kind(of, "What happens."), AT, DURATION, UNTIL, HOSTS], own])
 }

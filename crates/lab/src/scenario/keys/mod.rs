@@ -68,7 +68,8 @@ fn first_example(mut sections: impl Iterator<Item = &'static Section>, name: &st
 }
 
 /// The kinds of `table` (`[topology]`) that have `key`, for the error that rejects this key. `own` is the kind that the
-/// rejected table sets. If it has the key too, the table names a file, with which the key is not allowed.
+/// rejected table sets. If this kind also has the key, the rejected table names a file, and the key is not allowed
+/// beside a file.
 pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
     let has_it =
         |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);

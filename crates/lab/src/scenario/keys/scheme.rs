@@ -85,7 +85,7 @@ pub(super) const SCHEME: Section = Section {
     ],
 };
 
-// The keys for the parts of a setup. The keys of these tables are parameters for every kind, and tables for single
+// The keys for the parts of a setup. Each part is a table with parameters for every kind, and with tables for single
 // kinds.
 const OF_TRANSPORTS: Key = key(
     "transport",

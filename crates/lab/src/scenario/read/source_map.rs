@@ -79,8 +79,8 @@ impl Origin {
         })
     }
 
-    /// The place of a path such as `fault.0.links`. If the path is a key of `[sweep]` or the parameter of `[find]`,
-    /// it is the place there.
+    /// The place of a path such as `fault.0.links`. If the path is a key of `[sweep]` or the parameter of `[find]`, the
+    /// place is in that table.
     pub(in crate::scenario) fn place(&self, path: &str) -> Place {
         let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
             Item::Table(fields) => fields.get(path),

@@ -283,8 +283,7 @@ pub(in crate::scenario) fn fault(
     Diagnostic::error(span, Code::InvalidValue, message, fix)
 }
 
-/// A fix that corrects only the name. It leaves out the value that was written, since that value may not suit the
-/// suggested parameter.
+/// A fix that corrects only the name, since the written value may not suit the suggested parameter.
 pub(in crate::scenario) fn name_alone(written: impl Into<String>, near: &str) -> Fix {
     Fix::Rename { written: written.into(), name: near.to_owned(), value: None }
 }

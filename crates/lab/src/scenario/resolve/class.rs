@@ -11,7 +11,7 @@ use anabranch_fabric::TopologySpec;
 use anabranch_proto::PathFacts;
 
 /// The classes of a scenario. The first one is the class of the compared schemes. Empty if the scenario has no
-/// `[[class]]`. `schemes` has the scheme of each table that names one.
+/// `[[class]]`. `schemes` has an entry for each table, with the scheme that the table names.
 pub(in crate::scenario) fn read(
     cx: &Context,
     tables: &[Table],

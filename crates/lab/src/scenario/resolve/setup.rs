@@ -175,8 +175,8 @@ impl Setup {
         layers.flatten().map(value).collect()
     }
 
-    /// Adds the setup's values to a whole part that a setting gives with its `kind`, or to a lossless class that it
-    /// gives as an empty table.
+    /// Adds the setup's values to the value of a setting, if this value is a whole part with its `kind`, or an empty
+    /// table for a lossless class.
     pub(in crate::scenario) fn complete(
         &self,
         path: &str,
@@ -244,8 +244,8 @@ impl Setup {
             }
             let mut fields = fields.clone();
             added(&mut fields, &given);
-            // A parameter of this congestion control may have the name of a setup's parameter for another one. It
-            // counts only if the setup sets it for this one too, or if it is a window.
+            // A parameter of this congestion control may have the name of a setup's parameter for another one. The
+            // parameter counts only if the setup also sets it for this congestion control, or if it is a window.
             let ground = |path: &String| {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 part != "cc" || given.contains_key(key) || key.ends_with("window")
@@ -309,8 +309,8 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
         return given;
     };
     let known = plugins.keys(part, &kind);
-    // A registered part may use a built-in parameter's name with another meaning. Of the layer's values for all
-    // kinds, it gets only the framing parameters.
+    // A registered part may use a built-in parameter's name with another meaning. A registered part therefore gets only
+    // the framing parameters among the layer's values for all kinds.
     let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
         !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)

@@ -61,7 +61,7 @@ pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result
     Ok(Setup::with_layer(name, BASE, fields))
 }
 
-/// Notes on a file: the scheme that has its congestion control, and keys whose effect in these tools differs from
+/// Notes on a file: the scheme with the file's congestion control, and keys whose effect in these tools differs from
 /// what their names suggest.
 pub(in crate::scenario) fn notes(name: &str, text: &str) -> Vec<String> {
     let conf = Conf { name, lines: lines(text) };

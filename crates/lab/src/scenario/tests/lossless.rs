@@ -305,8 +305,7 @@ fn a_queue_and_a_lossless_class_exclude_each_other() {
     );
 }
 
-/// A complete table `fabric.pfc`, inline or under a header, makes a lossy scheme lossless. The suggested table is
-/// valid.
+/// A complete table `fabric.pfc`, inline or under a header, makes a lossy scheme lossless.
 #[test]
 fn a_table_makes_a_scheme_lossless() {
     let line = LINE.replace("rocev2", "strack");

@@ -23,8 +23,7 @@ enum Use {
     Dims(u32),
     /// The value of `comm_groups` in `[workload]`, on 16 ranks.
     Groups,
-    /// A folder with a Chakra file for each rank: the name of the files without the rank, and the number of ranks. They
-    /// run on a ring of this size.
+    /// A folder with a Chakra file for each rank: the name of the files without the rank, and the number of ranks.
     Ranks(&'static str, u32),
     /// A file that is not simulator input, with the reason.
     None(&'static str),

@@ -199,8 +199,7 @@ fn a_key_of_another_collective_is_left_out() {
     );
 }
 
-/// The suggested buffer is a short number in both cases. Without `buffer_rate`, it is the buffer of every switch. With
-/// it, the buffers of switches are scaled from the buffer of a switch of 51.2 Tb/s.
+/// The suggested buffer is a short number with and without `buffer_rate`.
 #[test]
 fn sizes_that_are_needed_are_rounded_up() {
     for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {

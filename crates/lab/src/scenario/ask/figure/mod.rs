@@ -62,10 +62,10 @@ pub struct Figure {
 
 /// Reads a figure file at a scale.
 ///
-/// `[quick]` has the keys that differ at the quick scale, and `[paper]` those that differ at the paper's scale: any
-/// key of a scenario, and `model`. Tables are merged into those of the file. Tables with a `kind`, and all other
-/// values, replace those of the file. Instead of the table `[paper]` the file may have `paper = "reps"`, the name of
-/// the paper. Without that key, the name is the part of `id` before the slash.
+/// `[quick]` has the keys that differ at the quick scale, and `[paper]` the keys that differ at the paper's scale. They
+/// may be `model` and any key of a scenario. A table without a `kind` is merged into the file's table. A table with a
+/// `kind`, or any other value, replaces the file's value. The key `paper = "reps"` (the name of the paper) may take the
+/// place of the table `[paper]`. Without that key, the name is the part of `id` before the slash.
 ///
 /// # Errors
 /// The first error, with its place and what to write instead.
@@ -81,7 +81,7 @@ pub fn read_figure(
 /// Reads a figure file whose scenario may also name entries of `registry`.
 ///
 /// # Errors
-/// As for [`read_figure`].
+/// See [`read_figure`].
 pub fn read_figure_with(
     registry: &Registry,
     file_name: &str,
@@ -92,12 +92,12 @@ pub fn read_figure_with(
     read_figure_under(registry, file_name, text, scale, files, &[])
 }
 
-/// Like [`read_figure_with`], with other values for what the paper does not specify. For each `[[unsaid]]` table,
-/// `choice` has the position of a value in the table's lists. The position is 0 (the figure's own value) if `choice`
-/// is too short, or if this scale does not vary the table's parameters.
+/// Reads a figure file, as [`read_figure_with`] does, with other values of parameters that the paper does not specify.
+/// For each `[[unsaid]]` table, `choice` has the position of a value in the table's lists. The position is 0 (the
+/// figure's own value) if `choice` is too short, or if this scale does not vary the table's parameters.
 ///
 /// # Errors
-/// As for [`read_figure`], and errors about the chosen values.
+/// See [`read_figure`]. There are also errors about the chosen values.
 ///
 /// # Panics
 /// A position is beyond the end of its list.
@@ -190,8 +190,7 @@ fn scenario_of(
     Ok(scenario.varying(varied.collect()))
 }
 
-/// Removes `[quick]` and `[paper]` from a figure and merges the one of `scale` into it. Returns the table that was
-/// merged.
+/// Removes `[quick]` and `[paper]` from a figure. Returns the table of `scale` after merging it into the figure.
 fn merge_overlay(file: &str, fields: &mut Fields, scale: Scale) -> Result<Option<Fields>, Diagnostic> {
     let mut at_scale = None;
     for (of, name, overlay) in [
@@ -210,8 +209,8 @@ fn merge_overlay(file: &str, fields: &mut Fields, scale: Scale) -> Result<Option
     Ok(at_scale)
 }
 
-/// Checks that the first values of each `[[unsaid]]` that this scale varies are the figure's own, so that the
-/// scenario is unchanged with all first values.
+/// Checks that the first values of each `[[unsaid]]` table that this scale varies are the figure's own values. The
+/// first values of all tables then leave the scenario unchanged.
 fn check_first_values(
     file: &str,
     unsaid: &[Entry<'_>],

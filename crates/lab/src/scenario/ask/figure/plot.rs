@@ -217,8 +217,8 @@ impl Drawable {
     }
 }
 
-/// The groups by which the messages of a scenario can be distinguished: the parts of its workload, whether messages
-/// leave their data centre, which kind of hosts sends them if the hosts' balancers differ, and combinations of these.
+/// The names of the groups of messages in a scenario: the parts of its workload, messages within or between data
+/// centres, messages from hosts in or outside the mix, and combinations of these groups.
 fn groups(scenario: &Scenario) -> Vec<String> {
     let parts = scenario.workload.parts();
     let sides: &[&str] = match scenario.topology {

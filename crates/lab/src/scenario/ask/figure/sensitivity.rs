@@ -226,9 +226,9 @@ fn says(scale: &Fields, path: &str) -> bool {
     true
 }
 
-/// The figure's own value of a parameter. For a path that begins with one of [`PARTS`], it is the value as written,
-/// if there is one. Otherwise it is the value in the resolved scenario at the first point of its sweep. For a path of
-/// all schemes (`*`), it is the value of the first scheme that has the parameter.
+/// The figure's own value of a parameter. If the path begins with one of [`PARTS`] and the figure contains a value,
+/// that value is returned as written. All other values are those of the resolved scenario, at the first point of its
+/// sweep. For a path of all schemes (`*`), the value is that of the first scheme with the parameter.
 fn own_value(written: &Fields, scenario: &Scenario, path: &str) -> Option<toml::Value> {
     let (first, rest) = path.split_once('.')?;
     let part = match PARTS.contains(&first) {
@@ -313,8 +313,8 @@ bytes = "1KiB"
         }
     }
 
-    /// `*` has the same meaning below `[set]` and in `[[unsaid]]`: every scheme that has the parameter. If no scheme
-    /// has it, that is an error.
+    /// `*` has the same meaning below `[set]` and in `[[unsaid]]`: every scheme that has the parameter. A parameter
+    /// that no scheme has is an error.
     #[test]
     fn all_schemes_are_those_that_have_it_as_in_set() {
         let figure = FIGURE.replace("[set]\n\"reps.lb.buffer\" = 16\n", "");

@@ -1,5 +1,5 @@
-//! Warnings about switches whose trimming `[set]` or `[sweep]` turns off, but which keep the queues that the setup has
-//! for switches that trim. A scheme gets the values of its setup before `[set]` and `[sweep]` are applied.
+//! Warnings about switches that keep the setup's queues for trimming although `[set]` or `[sweep]` turns trimming off.
+//! A scheme gets the values of its setup before `[set]` and `[sweep]` are applied.
 
 use crate::scenario::read::document::{Item, Node};
 use crate::scenario::read::source_map::Origin;

@@ -186,8 +186,9 @@ impl Registry {
         self
     }
 
-    /// Adds an observer, which a scenario selects by an `[[observer]]` with its `kind`. `factory` makes the observer
-    /// of a run. Its findings are among the curves of the run, with its name as the prefix: `drops-by-link.drops`.
+    /// Adds an observer, which a scenario selects by an `[[observer]]` with the observer's `kind`. `factory` makes the
+    /// observer of a run. The observer's curves are among the curves of the run, with the observer's name as the
+    /// prefix: `drops-by-link.drops`.
     #[must_use]
     pub fn observer<R: Recorder>(
         mut self,
