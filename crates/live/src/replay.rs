@@ -23,8 +23,8 @@ pub struct Replayed {
     pub outputs: u64,
 }
 
-/// Replays the record of a run in `folder`. If the run is `unfinished`, its files may be cut off at any byte. Their
-/// complete lines are replayed, and outputs after the last line are not compared.
+/// Replays the record of a run in `folder`. If the run is `unfinished`, its files may be cut off at any byte. In this
+/// case only complete lines are replayed, and outputs after the last complete line are not compared.
 ///
 /// # Errors
 /// A node sends other bytes or signals than in the record, the record cannot be read, or the run cannot be built.

@@ -37,15 +37,14 @@ pub enum Repr {
         psn: u32,
         /// The message to which the packet belongs.
         message: MessageId,
-        /// Number of packets of that message. The receiver needs no other information about the message, as with a
-        /// RETH in every packet. With `dcp`, it is the number of packets of the request.
+        /// Number of packets of the message. With `dcp`, it is the number of packets of the request.
         message_packets: u32,
         /// The time at which this copy left the sender. The receiver echoes it, so that a retransmission does not lead
         /// to a wrong RTT.
         sent_at: Time,
         /// Whether the packet requests an immediate ACK, for example because the sender can send nothing more until
-        /// this packet is acknowledged. With `dcp`, it tells whether the packet's request is signalled, that is, has a
-        /// CQE (AckReq of the BTH).
+        /// this packet is acknowledged. With `dcp`, it tells whether the packet's request is signalled (AckReq of the
+        /// BTH). A signalled request has a CQE.
         ack_now: bool,
         /// Timestamps that programs in switches exchange. They are 0 when a host sends the packet.
         stamps: u32,
@@ -130,8 +129,8 @@ pub enum Repr {
         cumulative: u32,
         /// The PSN of bit 0 of `received`, minus `cumulative`.
         base_offset: u16,
-        /// The PSN of the packet that caused the ACK, minus `cumulative`. For the ACK of a probe, it is the PSN of
-        /// bit 0 of `received` instead.
+        /// The PSN of the packet that caused the ACK, minus `cumulative`. In the ACK of a probe, the PSN of bit 0 of
+        /// `received` takes the place of the packet's PSN.
         psn_offset: i16,
         /// The bitmap of the PSNs from the base on: a set bit means that the receiver has the PSN. A cleared bit
         /// carries no information.
@@ -168,8 +167,8 @@ pub enum Repr {
         /// The number of the last pull for which the sender has data.
         target: u32,
     },
-    /// A request about paths or ports from one end of a queue pair to the other, or the response (MRC, OCP 1.0).
-    /// Requests queue with data, so that they experience the same delays and losses.
+    /// A request about paths or ports from one end of a queue pair to the other end, or the response to such a request
+    /// (MRC, OCP 1.0). Requests queue with data, so that they experience the same delays and losses as data.
     Endpoint {
         /// The subject of the request.
         op: EndpointOp,
@@ -409,8 +408,8 @@ impl Repr {
         self
     }
 
-    /// Sets whether the packet that caused this one was marked. This is for ACKs and NACKs. In a SACK, the mark
-    /// belongs to the cause, and a response of [`Repr::Endpoint`] has it from its constructor.
+    /// Sets whether the packet that caused this ACK or NACK was marked. In a SACK, the mark is a part of its
+    /// [`SackCause`]. A response of [`Repr::Endpoint`] has the mark from its constructor.
     #[inline]
     pub const fn with_mark(mut self, was_marked: bool) -> Repr {
         match &mut self {

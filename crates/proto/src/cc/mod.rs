@@ -115,8 +115,8 @@ impl CcConfig {
         self.wants().telemetry
     }
 
-    /// Whether [`build`](Self::build) needs the facts about the queue pair's own path instead of the fabric's longest
-    /// one.
+    /// Whether [`build`](Self::build) needs the facts about the queue pair's own path. If not, the facts about the
+    /// fabric's longest path are sufficient.
     pub fn wants_own_path(&self) -> bool {
         self.wants().own_path
     }

@@ -17,8 +17,8 @@ parameters! {
         /// Window at the start, and after an idle period.
         #[param(AboveZero; example = "1bdp"; source = "unspecified")]
         pub initial_window: Size,
-        /// Largest window. As far as is known, the paper has none. Without it, the window of a queue pair that is never
-        /// marked would grow without bound.
+        /// Largest window. As far as is known, the paper sets no limit. Without a limit, the window of a queue pair
+        /// that is never marked would grow without bound.
         #[param(AboveZero; example = "2bdp"; source = "unspecified")]
         pub max_window: Size,
     }
@@ -74,7 +74,7 @@ impl CongestionControl for MpRdmaCc {
     }
 
     /// The window shrinks by one packet for a loss (REPS, section 4.1). The transport also calls this for an ACK of a
-    /// slow path, and for an ACK or NACK that makes room for a packet when none waits.
+    /// slow path, and for an ACK or NACK that makes room in the window while no packet waits.
     #[inline]
     fn handle_loss(&mut self, _lost: &LossReport) {
         self.set(self.window - self.packet);

@@ -101,8 +101,8 @@ impl LoadBalancer for MpRdmaLb {
         self.clocked.push_back(ev);
     }
 
-    /// The available papers do not specify this. After a timeout, the paths of the ACKs are outdated, and one of them
-    /// may have failed.
+    /// Discards the paths of ACKs, since they are outdated after a timeout and one of them may have failed. The
+    /// available papers do not specify this.
     fn handle_timeout(&mut self, _now: Time, _ev: Option<u16>) {
         self.clocked.clear();
     }

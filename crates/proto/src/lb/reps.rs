@@ -244,7 +244,7 @@ impl Reps {
     }
 
     /// The fields of REPS, Table 1. The table omits the fields for the RTT test of Appendix A (two RTTs and a time). A
-    /// lifespan above one needs one more counter, or one for each entry if entropies are used in turn.
+    /// `reuse` above 1 needs one more counter, or one counter for each entry if entropies are used in turn.
     pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
         let mut state = vec![
             StateField::new("cachedEV", 16, config.buffer),
@@ -420,8 +420,8 @@ impl Reps {
         self.cached[usize::from(offset)]
     }
 
-    /// Moves the entry that was taken from `offset` behind the others, if packets are left for it. There is room, since
-    /// the entry was valid until now.
+    /// Moves the entry that was taken from `offset` behind the other entries, if further packets may use it. There is
+    /// room, since the entry was valid until now.
     #[inline(never)]
     fn put_behind(&mut self, offset: u8) {
         let Some(turns) = &mut self.turns else { return };
