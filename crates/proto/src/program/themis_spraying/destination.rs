@@ -27,8 +27,8 @@ pub(super) struct DestinationCounters {
     pub(super) valid: u64,
     /// NACKs that were dropped, since their packet was delivered.
     pub(super) invalid: u64,
-    /// NACKs that were stashed (or dropped, without lazy dropping), since it was not known whether their packet was
-    /// lost.
+    /// NACKs for which it was not known whether their packet was lost. With lazy dropping they were stashed, without
+    /// it they were dropped.
     pub(super) undetermined: u64,
     /// Stashed NACKs that were forwarded, since a later packet of the same path proved the loss.
     pub(super) confirmed: u64,

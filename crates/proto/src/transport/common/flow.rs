@@ -73,11 +73,10 @@ impl Flow {
         }
     }
 
-    /// Whether the congestion control's window admits another packet when this many bytes are in flight.
+    /// Whether the congestion control's window admits another packet when `in_flight` bytes are in flight.
     ///
-    /// It does while the bytes in flight are below the window. This is the rule of the ns-3 RDMA simulators (HPCC's and
-    /// ConWeave's), where a queue pair is window-bound when the bytes on the fly reach the window. At least one packet
-    /// may always be in flight, so that a small window cannot stop the queue pair.
+    /// It does while the bytes in flight are below the window, as in the ns-3 RDMA simulators of HPCC and ConWeave.
+    /// One packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     pub fn window_allows(&self, in_flight: u64) -> bool {
         in_flight == 0 || in_flight < self.cc.window()
@@ -159,8 +158,9 @@ impl Flow {
     }
 }
 
-/// The methods of [`Sender`](super::interface::Sender) that a sender passes to its `flow` unchanged: the methods on
-/// messages, the load balancer and the counters, and, if only the pacer delays packets, those on pacing.
+/// The methods of [`Sender`](super::interface::Sender) that a sender passes to its `flow` unchanged. With `messages`,
+/// these are the methods on messages, the load balancer and the counters. With `pacing`, the methods on pacing are
+/// added. This is for senders in which only the pacer delays packets.
 macro_rules! forward_to_flow {
     (messages, pacing) => {
         forward_to_flow!(messages);

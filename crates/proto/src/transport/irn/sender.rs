@@ -115,12 +115,12 @@ impl Sender for IrnSender {
 
     /// Begins a loss recovery if the ePSN has not advanced for an RTO.
     ///
-    /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section
-    /// 2.2). The last packets in flight have no SACKed packet above them, so that by this rule each waits for a
-    /// timeout of its own. If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether
-    /// a timeout also retransmits these packets, so `timeout_takes_all` decides.
+    /// The packet of the ePSN is retransmitted first, then every packet below a SACKed packet (DCP, section 2.2). The
+    /// last packets in flight have no SACKed packet above them. By this rule, each of them therefore waits for a
+    /// timeout of its own. If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether a
+    /// timeout also retransmits these packets, so `timeout_takes_all` decides.
     ///
-    /// A timeout during a recovery begins a new one, in which each lost packet is retransmitted once more.
+    /// A timeout during a recovery begins a new recovery, in which each lost packet is retransmitted once more.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.rto_due() <= now {
@@ -202,9 +202,9 @@ impl IrnSender {
         Some(self.flow.packet(now, psn, part, goes_on))
     }
 
-    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below
-    /// the cap. The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, among them
-    /// IRN's ([`Flow::window_allows`]). If both limits are one BDP, they therefore admit the same number of full
+    /// BDP-FC (IRN, section 3.2): a new packet's PSN exceeds the lowest unacknowledged PSN by less than the cap. The
+    /// congestion control's window admits packets by the rule of the ns-3 RDMA simulators ([`Flow::window_allows`]),
+    /// which include IRN's simulator. If both limits are one BDP, they therefore admit the same number of full
     /// packets.
     #[inline]
     fn windows_allow(&self) -> bool {
