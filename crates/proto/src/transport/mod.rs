@@ -320,8 +320,8 @@ interface! {
             let _ = window;
             AckInterval::EVERY_PACKET
         }
-        /// The largest number of round trips that a packet needs if nothing is lost, including the one in which the
-        /// sender requests credit.
+        /// The largest number of round trips that a packet needs if nothing is lost, including the round trip in which
+        /// the sender requests credit.
         fn round_trips(&self) -> u32 {
             1
         }

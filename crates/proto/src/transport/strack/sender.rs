@@ -145,7 +145,7 @@ impl Sender for StrackSender {
     }
 
     /// The next packet, if there is one. A probe comes first, then lost packets in the order of their PSNs, then new
-    /// packets. Window and rate limit all of them but probes.
+    /// packets. Window and rate limit all packets except probes.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
@@ -214,7 +214,7 @@ impl Sender for StrackSender {
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if everything that was sent is
     /// acknowledged and no paced packet waits.
     ///
-    /// While packets are unacknowledged, it never decreases, except for a paced packet.
+    /// While packets are unacknowledged, this time never decreases, except for a paced packet.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let paced = if self.paces { self.pacer.next_timeout() } else { None };
@@ -371,9 +371,9 @@ impl StrackSender {
         more
     }
 
-    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of
-    /// a SACK with an older ePSN is outdated. The count, in bytes of full packets, is compared with the window, or
-    /// with `min_threshold` if that is larger. A saturated count exceeds any threshold.
+    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of a
+    /// SACK with an older ePSN is outdated. The count, in bytes of full packets, is compared with the window or with
+    /// `min_threshold`, whichever is larger. A saturated count exceeds any threshold.
     #[inline]
     fn detect_by_order(&mut self, now: Time, out_of_order: u16) {
         if out_of_order == 0 || self.is_recovering() {
