@@ -40,8 +40,8 @@ impl Work {
         self.packet_hops as f64 / (Work::seconds(self.lasts).max(1e-12) * rate)
     }
 
-    /// The dilation that suits even a busy machine. [`EASY_PACKET`] does not raise the dilation beyond the one with
-    /// which the run takes [`EASY_RUN`].
+    /// The dilation that suits even a busy machine. `EASY_PACKET` does not raise the dilation beyond the one with
+    /// which the run takes `EASY_RUN`.
     pub fn fitting_dilation(&self) -> u32 {
         let in_time = EASY_PACKET / Work::seconds(self.packet).max(1e-12);
         let soon = EASY_RUN / Work::seconds(self.lasts).max(1e-12);

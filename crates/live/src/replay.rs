@@ -16,8 +16,8 @@ use std::path::Path;
 pub struct Replayed {
     /// Number of processes of the run.
     pub processes: usize,
-    /// Number of inputs in the record: frames and signals that nodes received, and times at which nodes handled their
-    /// own events.
+    /// Number of inputs in the record: received frames, received signals, and times at which nodes handled their own
+    /// events.
     pub inputs: u64,
     /// Number of frames and signals that nodes sent and that equal the recorded ones.
     pub outputs: u64,

@@ -145,8 +145,8 @@ pub enum Repr {
         /// `sent_at` of the packet that caused the ACK.
         sent_at: Time,
     },
-    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the
-    /// same delay. A probe of `uet` (but not of `mrc`) instead has the priority of an ACK.
+    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the same
+    /// delay as data. A probe of `uet` (but not of `mrc`) instead has the priority of an ACK.
     Probe {
         /// The PSN at which the requested bitmap starts.
         base: u32,
@@ -203,9 +203,9 @@ pub enum Repr {
 /// The largest value of the out-of-order counter of a [`Repr::Sack`].
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
-/// Constructors of most packet types, and `with_` methods for their further fields. A constructor sets defaults for
-/// all fields but its arguments, and a `with_` method applies only to the types that have the field. A new field
-/// therefore needs a default and a method here, and no change in code that does not use it.
+/// Constructors of most packet types, and `with_` methods for their further fields. A constructor sets some fields to
+/// its arguments and the other fields to defaults. A `with_` method applies only to the types that have the field. A
+/// new field therefore needs a default and a method here, but no change in code that does not use it.
 impl Repr {
     /// The number of bytes of a [`Repr::Custom`]. A packet has no room for more.
     pub const CUSTOM_BYTES: usize = 24;

@@ -9,8 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The facts about a path, to which relative quantities refer. The path is the longest path of the fabric. For a
-/// congestion control that needs it ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)), the path is that
-/// of the queue pair.
+/// congestion control with [`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path), it is the path of the queue
+/// pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathFacts {
     /// Round trip of one full packet and its ACK over the path without queueing.

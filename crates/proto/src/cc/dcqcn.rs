@@ -536,9 +536,9 @@ impl Dcqcn {
             return self.increase_as_htsim(low, high);
         }
         if low > self.fast_recovery {
-            // This is the hyper increase. The paper takes its size from QCN: i steps in one increase, where i is 1 when
-            // the lower count is F and grows by one with each expiry. In the paper's figure 7 the first hyper increase
-            // is at F + 1, hence i starts at 2. The simulators take one step each time.
+            // This is the hyper increase. The paper takes its size from QCN: an increase has i steps. i is 1 when the
+            // lower count is F, and grows by one with each expiry. In the paper's figure 7, the first hyper increase
+            // is at F + 1, hence i starts at 2. In the simulators, every hyper increase has one step.
             let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
             self.target += f64::from(steps) * self.rate_hai;
         } else if high >= self.fast_recovery {

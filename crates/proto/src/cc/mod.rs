@@ -104,7 +104,7 @@ pub enum AnyCc {
 }
 
 impl CcConfig {
-    /// The congestion control of a new queue pair. This method is for built-in kinds, because they draw no random
+    /// Builds the congestion control of a new queue pair. This method is only for built-in kinds, which draw no random
     /// numbers.
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
         self.build_with_stream(facts, stream(0, 0, Purpose::CongestionControl))

@@ -1,7 +1,7 @@
 //! MP-RDMA's window. A queue pair has one window for all its paths, and every ACK changes the window.
 //!
-//! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of
-//! the scheme agree. REPS (section 4.1) describes the same rules, and the rule for a loss.
+//! The text of the paper (NSDI 2018) was not available. An ACK changes the window by the rules on which public
+//! simulations of the scheme agree. REPS (section 4.1) describes these rules, and the rule for a loss.
 
 use super::AnyCc;
 use super::interface::{AckReport, CcProperties, CongestionControl, LossReport, Windows};

@@ -459,8 +459,8 @@ impl Nscc {
         adapts
     }
 
-    /// Step 7 for an unmarked packet whose delay is below the target: a fast increase after a whole window without
-    /// queueing, and a proportional increase otherwise.
+    /// Step 7 for an unmarked packet whose delay is below the target. After a whole window without queueing, the
+    /// increase is fast. Before that, it is proportional.
     #[inline]
     fn increase(&mut self, bytes: u64, delay: Duration) {
         if delay <= self.constants.zero_delay {

@@ -175,8 +175,8 @@ impl StrackCc {
     }
 
     /// STrack, Algorithm 4, as listed. The paper's text and its listing differ on line 7. By the text, an unmarked ACK
-    /// increases the window if the delay is above twice the target. By the listing, it does so if the delay is above
-    /// target_Qhigh, which is three times the target in Table 1.
+    /// increases the window if the delay is above twice the target. By the listing, an unmarked ACK increases the
+    /// window if the delay is above target_Qhigh, which is three times the target in Table 1.
     #[inline]
     fn adjust_cwnd(&mut self, now: Time, ecn: bool, delay: Duration) {
         let constants = &self.constants;

@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// The gap is half of an RTT of 8 us. A packet that follows the previous packet after 4 us belongs to the same
-    /// flowlet. After a picosecond more, the packet starts a new flowlet.
+    /// flowlet. A packet that follows a picosecond later starts a new flowlet.
     #[test]
     fn a_pause_of_more_than_half_an_rtt_ends_a_flowlet() {
         let mut lb = sender(PauseSince::Sent);

@@ -54,10 +54,10 @@ impl NicPorts {
 interface! {
     /// A load balancer, built-in or user-defined. There is one for each queue pair.
     ///
-    /// The parameters of a user-defined one are declared at its registration, and its factory reads them by
+    /// A user-defined load balancer declares its parameters at its registration, and its factory reads them by
     /// [`Parameters::get`](anabranch_base::Parameters::get). A parameter is a `bool`, `u16`, `u32`, `u64`, `i64`,
-    /// `f64`, `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`] or [`Rate`](anabranch_base::Rate), or a quantity
-    /// that may depend on the fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a
+    /// `f64`, `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`] or [`Rate`](anabranch_base::Rate), or a
+    /// quantity that may depend on the fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a
     /// [`Span`](crate::Span) (`"5rtt"`, `"70us"`) or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). The method
     /// `on` of these three types gives bytes, a time or a rate, from the facts that the factory gets:
     /// `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does not accept `"5rtt"`.
@@ -93,12 +93,12 @@ interface! {
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
-        /// Handles a packet that was lost without a notice: the packet timed out, or under `uet` and `mrc` its loss was
-        /// inferred. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet. Under the other
+        /// Handles a packet that was lost without a notice: the packet timed out, or under `uet` and `mrc` its loss
+        /// was inferred. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet. Under the other
         /// transports a queue pair has one timeout, and one call may be for several lost packets.
         ///
-        /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. The other transports do not know it:
-        /// like the hardware of the papers, their senders keep the transmission time by PSN and not the entropy
+        /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. Under the other transports it is None:
+        /// like the hardware of the papers, their senders store the transmission time of each PSN but not its entropy
         /// value. A load balancer that has to know which path lost a packet must record the values that it chose and
         /// those that were acknowledged.
         fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {

@@ -226,8 +226,8 @@ impl Reps {
         }
     }
 
-    /// Takes over the cached entropies of another sender to the same host, without its freezing state and RTTs, which
-    /// are outdated.
+    /// Takes over the cached entropies of another sender to the same host. The freezing state and the RTTs of that
+    /// sender are outdated, and are not taken over.
     pub fn inherit(&mut self, other: &Reps) {
         self.cached = other.cached;
         self.valid = other.valid;
@@ -335,8 +335,8 @@ impl LoadBalancer for Reps {
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         if self.explore_counter > 0 {
-            // Lines 15-18. The paper specifies no entropy for the packets between the random ones. They take cached
-            // entropies, as packets of a frozen sender do.
+            // Lines 15-18. The paper specifies no entropy for the packets between the exploring packets. Here they
+            // take cached entropies, as packets of a frozen sender do.
             self.explore_counter -= 1;
             if self.limits.resets || self.filled == 0 || self.explore_counter.is_multiple_of(self.size) {
                 return self.explore();

@@ -36,7 +36,7 @@ pub struct StrackLb {
     /// The path chosen last.
     rr: u32,
     /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for
-    /// "> 0", so that an unmarked ACK of path 0 would have no effect here.
+    /// "> 0", so that path 0 would never be chosen because of its ACK.
     next_path_id: Option<u16>,
     max_paths: u32,
     min_paths: u32,
@@ -143,8 +143,8 @@ impl StrackLb {
         self.bitmap[path as usize / 64] >> (path % 64) & 1 != 0
     }
 
-    /// The first unmarked path at or after `from`, cyclically within the first `paths` paths. At least one of them must
-    /// be unmarked.
+    /// The first unmarked path at or after `from`, cyclically within the first `paths` paths. At least one of these
+    /// paths must be unmarked.
     fn next_unmarked(&self, from: u32, paths: u32) -> u32 {
         let ahead = self.unmarked_in(from, paths);
         ahead.or_else(|| self.unmarked_in(0, paths)).unwrap_or(0)

@@ -159,7 +159,7 @@ pub struct Bicc {
     /// forwarded. The first packet is in flight. Later packets may have been released.
     log: VecDeque<Logged>,
     /// Forwarded packets that the host will drop if it is a go-back-N receiver, in the order of `due`. As in `log`,
-    /// only the first one is certain to be in flight.
+    /// only the first packet is certain to be in flight.
     dropped_by_host: VecDeque<Logged>,
     held_bytes: u64,
     counts: Counts,
@@ -294,8 +294,8 @@ impl Bicc {
         }
     }
 
-    /// Handles a NACK. The host is taken for a go-back-N receiver, which has dropped packets beyond `psn`, and drops
-    /// further ones until `psn` arrives.
+    /// Handles a NACK. The host is taken for a go-back-N receiver, which drops all packets beyond `psn` until `psn`
+    /// arrives.
     fn handle_nack(&mut self, qp: QpId, host: HostId, psn: u32, now: Time) {
         let Some(sent) = self.qps.get_mut(qp.index()) else { return };
         self.requested[qp.index()] = Some(psn);

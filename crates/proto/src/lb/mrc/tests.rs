@@ -170,8 +170,8 @@ fn some_always_stay() {
     assert_eq!(lb.available(), 1);
 }
 
-/// A plane without usable entropy values is passed over even if only its port is free. It is used again as soon as a
-/// probe of one of its entropy values succeeds.
+/// A plane without usable entropy values is passed over, even if no other plane has a free port. The plane is used
+/// again as soon as a probe of one of its entropy values succeeds.
 #[test]
 fn a_dead_plane_is_passed_over() {
     let mut lb = four_planes(&CONFIG);

@@ -125,7 +125,7 @@ impl Source {
                     }
                     // The queue pair stays on its path, and the next packet tries again. Without another path there is
                     // no reordering, so neither a TAIL nor a CLEAR is needed ("rerouting is aborted", section 3.2.2).
-                    // The public simulator ends the epoch with a TAIL here as well.
+                    // The public simulator ends the epoch with a TAIL even in this case.
                     None => self.counts.reroutes_refused += 1,
                 }
             }

@@ -79,8 +79,8 @@ pub struct TableCounts {
 pub struct FlowRegisters<'a> {
     /// The registers of the flow.
     pub state: &'a mut FlowState,
-    /// Whether the registers are those of another flow: no CNP of this packet's flow has written to the slot since the
-    /// slot came into use. The data plane cannot know this, so the value affects nothing but a counter.
+    /// Whether the registers belong to another flow. This is so if no CNP of this packet's flow has written to the
+    /// slot since the slot came into use. The data plane cannot know this, so the value affects nothing but a counter.
     pub is_wrong_flow: bool,
 }
 

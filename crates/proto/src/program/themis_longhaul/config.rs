@@ -34,7 +34,7 @@ parameters! {
         /// Delay from the control plane to the table.
         #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
-        /// Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it has
+        /// Whether the external switch of the receivers' data centre also sends CNPs, even for packets that it has
         /// marked itself. Daemons then report to the switches of both data centres.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true;

@@ -58,11 +58,11 @@ parameter_choices!(Recovery: "rate" = Rate, "direct" = Direct, "none" = None);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// The CNPs with `cnp_num % alpha == 1`, where `cnp_num` counts the CNPs since the last quiet period, as in the
-    /// printed pseudocode.
+    /// The CNPs with `cnp_num % alpha == 1`, as in the printed pseudocode. `cnp_num` counts the CNPs since the last
+    /// quiet period.
     Printed,
     /// The first CNP, then every alpha-th CNP after the previous increase, as in the text of section V-B. The test is
-    /// the same, but an increase resets `cnp_num` to 1.
+    /// that of [`Growth::Printed`], but an increase resets `cnp_num` to 1.
     Spaced,
 }
 

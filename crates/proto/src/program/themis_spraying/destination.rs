@@ -136,7 +136,7 @@ impl Destination {
             return Verdict::Drop;
         }
         // Lines 9-12, condition C2: a later packet of the same path has arrived, so the packet is lost. Without
-        // `confirmation`, this is assumed.
+        // `confirmation`, the packet is assumed to be lost.
         if !self.confirmation || qp.path_max[(psn % self.paths) as usize] > psn {
             self.counters.valid += 1;
             return Verdict::Forward;

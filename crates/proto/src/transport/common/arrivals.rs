@@ -92,8 +92,7 @@ impl AnyOrder {
     }
 }
 
-/// Messages of which packets have arrived and which are not yet delivered. They are kept and delivered in the order of
-/// their PSNs.
+/// Undelivered messages of which packets have arrived. They are kept and delivered in the order of their PSNs.
 pub(in crate::transport) struct InOrder(VecDeque<OrderedMessage>);
 
 struct OrderedMessage {

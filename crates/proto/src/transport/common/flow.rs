@@ -149,9 +149,9 @@ impl Flow {
         self.pacer.handle_timeout(now);
     }
 
-    /// Whether a packet requests an immediate ACK. It does so if the sender can send nothing more without an ACK. It
-    /// also does so if, at the current rate, the receiver's coalescing would delay the ACK by more than half an RTO,
-    /// which could let the RTO expire.
+    /// Whether a packet requests an immediate ACK. This is so if the sender can send nothing more without an ACK. It
+    /// is also so if the current rate is so low that the receiver's coalescing would delay the ACK by more than half
+    /// an RTO, which could let the RTO expire.
     #[inline]
     fn requests_ack(&mut self, now: Time, goes_on: bool) -> bool {
         !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow_rate))

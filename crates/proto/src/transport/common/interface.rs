@@ -63,8 +63,8 @@ interface! {
         fn holds_turn(&self) -> bool {
             false
         }
-        /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the
-        /// driver must read it again. If received packets only postpone it, the driver need not do so.
+        /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time. If so, the
+        /// driver must read it again after each received packet.
         fn advances_timer(&self) -> bool {
             true
         }

@@ -25,7 +25,7 @@ pub struct IrnReceiver {
 impl IrnReceiver {
     /// The receiver of a queue pair between `ends`. It sends an ACK of `ack` bytes for every `ack_every` packets, and
     /// CNPs at least `cnp_interval` apart. With an interval of 0 it sends no CNPs, and the ACKs of marked packets take
-    /// their place.
+    /// the place of CNPs.
     pub fn new(ack: Bytes, ack_every: u32, cnp_interval: Duration, ends: Ends) -> Self {
         IrnReceiver {
             arrivals: Arrivals::new(),

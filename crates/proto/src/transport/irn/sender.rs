@@ -81,8 +81,7 @@ impl IrnSender {
 impl Sender for IrnSender {
     forward_to_flow!(messages, pacing);
 
-    /// In loss recovery, lost packets come first, and new ones follow when no more losses are known (DCP, section
-    /// 2.2).
+    /// In loss recovery, lost packets come first. New packets follow when no more losses are known (DCP, section 2.2).
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match self.next_lost() {
@@ -153,8 +152,8 @@ impl IrnSender {
 
     /// By DCP, section 2.2, a packet is lost if a higher PSN was SACKed. It is retransmitted once per recovery, since
     /// an ACK does not identify the copy that it acknowledges. The papers do not specify whether this rule also holds
-    /// for packets that were first sent in this recovery, above the recovery PSN. It does not exclude them, so it is
-    /// applied to them too.
+    /// for packets that were first sent in this recovery, above the recovery PSN. Here the rule applies to these
+    /// packets too, since its wording does not exclude them.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         let recovery = self.recovery.as_mut()?;

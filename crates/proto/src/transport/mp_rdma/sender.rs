@@ -159,7 +159,7 @@ impl Sender for MpRdmaSender {
                 });
                 if self.is_slow(psn, sent_at) {
                     // Out-of-order aware path selection: no packet follows on this path. The window shrinks by one
-                    // packet, since another path would otherwise use the room immediately.
+                    // packet, so that no other path uses the room immediately.
                     self.report_loss(now, LossCause::Inferred);
                 } else {
                     self.clock(now, packet.ev, marked, rtt);
@@ -243,8 +243,8 @@ impl MpRdmaSender {
     }
 
     /// Number of packets in flight, as far as the sender can know. It is `snd_nxt - snd_una - inflate`, which public
-    /// simulations of MP-RDMA subtract from cwnd. After a go-back-N restart, earlier packets may still be in flight,
-    /// and count as well.
+    /// simulations of MP-RDMA subtract from cwnd, plus `stray`. After a go-back-N restart, `stray` counts earlier
+    /// packets that may still be in flight.
     #[inline]
     fn in_flight(&self) -> u32 {
         self.stray + (self.next - self.unacked) - self.inflate

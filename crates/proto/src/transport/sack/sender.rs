@@ -129,8 +129,8 @@ impl SackSender {
         self.next < self.end || !self.lost.is_empty()
     }
 
-    /// Number of packets that wait to be sent, retransmissions included. Lost packets that were acknowledged after
-    /// all may count too.
+    /// Number of packets that wait to be sent, retransmissions included. Packets that were declared lost and
+    /// acknowledged later may count too.
     #[inline]
     pub fn backlog(&self) -> u32 {
         self.end - self.next + self.lost.len() as u32

@@ -112,8 +112,8 @@ impl StrackSender {
 
     /// Bytes in flight (STrack, equation 1).
     ///
-    /// A packet that was declared lost counts again once it is retransmitted. If it arrives without a retransmission,
-    /// the result is too small by that packet until a SACK covers its PSN.
+    /// A packet that was declared lost counts again once it is retransmitted. If the lost packet arrives before its
+    /// retransmission, the result is too small by that packet until a SACK covers its PSN.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
@@ -289,9 +289,9 @@ impl StrackSender {
     }
 
     /// Whether nothing more can be sent before a SACK arrives. Some packets request an ACK (section 3.3.1, condition
-    /// 4), but the paper does not specify which. Here they are the packets after which the sender is blocked, since a
-    /// sender with a window below `sack_bytes` would otherwise wait for a probe. A sender that is limited by its window
-    /// thus gets more SACKs than one for each `sack_bytes`, but at most one per packet.
+    /// 4), but the paper does not specify which. Here they are the packets after which the sender is blocked. Without
+    /// these requests, a sender with a window below `sack_bytes` would wait for a probe. A sender that is limited by
+    /// its window thus gets additional SACKs, but at most one per packet.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())

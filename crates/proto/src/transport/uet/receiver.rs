@@ -28,13 +28,13 @@ pub struct UetReceiver {
     /// The lowest and the highest PSN that arrived since the last ACK that answered no probe, and the last packet.
     /// The bitmap of one ACK can cover both PSNs. None if no packet arrived since then.
     recent: Option<Recent>,
-    /// The PSN after the highest one that requested an ACK while packets below it were missing, or 0. Another ACK is
-    /// sent once these packets have arrived.
+    /// The PSN after the highest PSN that requested an ACK while lower PSNs were missing. Another ACK is sent once the
+    /// missing packets have arrived. It is 0 if no such ACK is outstanding.
     requested_end: u32,
     open: AnyOrder,
     due: Option<PendingAnswer>,
-    /// An ACK for earlier packets that the bitmap of one ACK cannot cover together with later ones. It is sent before
-    /// any other answer.
+    /// An ACK for earlier packets, which the bitmap of one ACK cannot cover together with later packets. It is sent
+    /// before any other answer.
     early: Option<(u32, Trigger)>,
     sack_bytes: u64,
     received_unit: u64,
@@ -249,8 +249,8 @@ impl UetReceiver {
         true
     }
 
-    /// Records a packet for the next ACK. If the bitmap cannot cover this packet together with the earlier ones, an
-    /// ACK for the earlier ones is sent first. UET permits an ACK for every packet, and a packet that no bitmap
+    /// Records a packet for the next ACK. If the bitmap cannot cover this packet together with the earlier packets, an
+    /// ACK for the earlier packets is sent first. UET permits an ACK for every packet, and a packet that no bitmap
     /// covers would time out.
     #[inline]
     fn record(&mut self, last: Trigger) {
