@@ -28,8 +28,8 @@ pub struct UetReceiver {
     /// The lowest and the highest PSN that arrived since the last ACK that answered no probe, and the last packet.
     /// The bitmap of one ACK can cover both PSNs. None if no packet arrived since then.
     recent: Option<Recent>,
-    /// The PSN after the highest PSN that requested an ACK while lower PSNs were missing. Another ACK is sent once the
-    /// missing packets have arrived. It is 0 if no such ACK is outstanding.
+    /// The PSN after the highest PSN that requested an ACK while lower PSNs were missing, or 0. Another ACK is sent
+    /// once the missing packets have arrived.
     requested_end: u32,
     open: AnyOrder,
     due: Option<PendingAnswer>,
