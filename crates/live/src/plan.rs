@@ -8,13 +8,12 @@ use anabranch_sim::{Built, DrivenRun};
 const MOST_HOSTS: u32 = 32;
 /// Largest number of nodes of a testbed.
 const MOST_NODES: u32 = 96;
-/// Number of packet-hops per second of real time that two CPU cores handle without delay, even if other programs keep
-/// them busy.
+/// Number of packet-hops per second of real time that two busy CPU cores handle without delay.
 const EASY_RATE: f64 = 12_000.0;
 /// Number of packet-hops per second of real time above which queues would build up in the machine itself.
 const MOST_RATE: f64 = 60_000.0;
-/// Real time in seconds that a full packet should take on a host's link, so that even a busy machine lets nodes act in
-/// time.
+/// Real time in seconds that a full packet should take on a host's link. With this time, nodes act in time even on a
+/// busy machine.
 const EASY_PACKET: f64 = 10e-3;
 /// Real time in seconds that a run should not exceed. To end within this time, a run may be dilated less than
 /// [`EASY_PACKET`] requires.
@@ -41,8 +40,8 @@ impl Work {
         self.packet_hops as f64 / (Work::seconds(self.lasts).max(1e-12) * rate)
     }
 
-    /// The dilation that suits even a busy machine. `EASY_PACKET` raises the dilation only as far as the run still ends
-    /// within `EASY_RUN`.
+    /// The dilation that suits even a busy machine. `EASY_PACKET` does not raise the dilation beyond the one with
+    /// which the run takes `EASY_RUN`.
     pub fn fitting_dilation(&self) -> u32 {
         let in_time = EASY_PACKET / Work::seconds(self.packet).max(1e-12);
         let soon = EASY_RUN / Work::seconds(self.lasts).max(1e-12);
@@ -82,11 +81,11 @@ pub(crate) fn two_digits(number: f64) -> u32 {
     ((number / unit).ceil() * unit) as u32
 }
 
-/// Checks that a testbed can carry a run, before its simulation and its namespaces take time.
+/// Checks that a testbed can carry a run, without simulating the run.
 ///
 /// # Errors
-/// The point cannot be built, the fabric has too many hosts or switches, or the run has a part that only the
-/// simulator has.
+/// The point cannot be built, the fabric has too many hosts or switches, or the run has a part that only the simulator
+/// has.
 pub fn check_run(point: &RunPoint, built: &Built) -> Result<(), LiveError> {
     if let Some(what) = DrivenRun::new(point, built)?.left_out() {
         return Err(LiveError::Unsupported(what.to_owned()));
@@ -109,7 +108,7 @@ mod tests {
     #[test]
     fn a_dilation_fits_the_work() {
         // 8 hosts at 100 Gb/s for 100 us. A packet of 348 ns takes 10 ms at a dilation of 28,736, rounded up to
-        // 29,000. At the most packet-hops per second (60,000), 12,000 take 200 ms, which is a dilation of 2,000.
+        // 29,000. At `MOST_RATE`, 12,000 packet-hops take 200 ms. This is 2,000 times the simulated 100 us.
         let work = Work { packet_hops: 12_000, lasts: Time(100_000_000), packet: Time(348_000) };
         let fits = work.fitting_dilation();
         assert_eq!(fits, 29_000, "10 ms for a packet");

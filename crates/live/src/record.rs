@@ -1,8 +1,9 @@
 //! The record of a live run: the inputs of each node with their times, and its outputs.
 //!
-//! Each process has a file of JSON lines, in the order of its events. The bytes of a payload follow from its message
-//! and offset. The record contains these two, the length of the payload, and the other bytes of the frame in
-//! hexadecimal digits, among them the ICRC, which covers the payload.
+//! Each process writes a file of JSON lines, in the order of its events. For a frame with payload, the record contains
+//! the message, the offset and the length of the payload instead of the payload itself. Message and offset determine
+//! the bytes of the payload. The other bytes of the frame are recorded in hexadecimal digits. They include the ICRC,
+//! which covers the payload.
 
 use crate::error::LiveError;
 use crate::node::{Frame, PayloadPlace};

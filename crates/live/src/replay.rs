@@ -16,15 +16,15 @@ use std::path::Path;
 pub struct Replayed {
     /// Number of processes of the run.
     pub processes: usize,
-    /// Number of inputs in the record: frames and signals that nodes received, and times at which nodes handled their
-    /// own events.
+    /// Number of inputs in the record: received frames, received signals, and times at which nodes handled their own
+    /// events.
     pub inputs: u64,
     /// Number of frames and signals that nodes sent and that equal the recorded ones.
     pub outputs: u64,
 }
 
-/// Replays the record of a run in `folder`. If the run is `unfinished`, its files may be cut off at any byte. Their
-/// complete lines are replayed, and outputs after the last line are not compared.
+/// Replays the record of a run in `folder`. If the run is `unfinished`, its files may be cut off at any byte. In this
+/// case only complete lines are replayed, and outputs after the last complete line are not compared.
 ///
 /// # Errors
 /// A node sends other bytes or signals than in the record, the record cannot be read, or the run cannot be built.

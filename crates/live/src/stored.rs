@@ -1,12 +1,12 @@
 //! The payloads of the packets at a node.
 //!
-//! A host reads the payload of a packet from its message when the packet leaves. The sender of the queue pair may have
-//! forgotten the message by then, if the packet is a second copy that waits in the NIC while the acknowledgement of the
-//! first copy arrives. [`Parts`] therefore remembers the places of the payloads that have left.
+//! A host reads the payload of a packet from its message when the packet leaves. While a second copy of a packet waits
+//! in the NIC, the acknowledgement of the first copy may arrive, and the sender then forgets the message. [`Parts`]
+//! therefore remembers the places of the payloads that have left.
 //!
 //! The engine's switch queues packets without payload. [`Payloads`] stores the payloads. A payload depends only on
-//! queue pair and PSN, so all copies of a packet share one entry. Since a switch does not report the packets that it
-//! drops, the oldest payloads are removed when there is no more room.
+//! queue pair and PSN, so all copies of a packet share one entry. A switch does not report the packets that it drops.
+//! The oldest payloads are therefore removed when there is no more room.
 
 use anabranch_base::{MessageId, QpId};
 use std::collections::{BTreeMap, VecDeque};

@@ -195,8 +195,8 @@ impl Processes {
             let here = |node: &u32| Some((nodes[*node as usize].take()?, sockets[*node as usize].take()?));
             let here: Vec<_> = group.iter().filter_map(here).collect();
             let parent = std::process::id();
-            // SAFETY: the child runs only `child`, which ends the process, on its own copy of the memory. The threads
-            // that the parent may have hold no lock that this code takes.
+            // SAFETY: the child runs only `child`, which ends the process, on its own copy of the memory. The child
+            // takes no lock that another thread of the parent may hold.
             match unsafe { fork() }.map_err(|error| system(error.into()))? {
                 ForkResult::Child => {
                     drop(own);

@@ -80,8 +80,8 @@ fn incast() {
     ));
 }
 
-/// The cable of an uplink is down for 100 us. Routing withdraws it 20 us after it went down. Under PFC, both ends of
-/// the cable reset their pauses.
+/// The cable of an uplink is down for 100 us. Routing withdraws the cable after 20 us. Under PFC, both ends of the
+/// cable reset their pauses.
 #[test]
 fn a_link_that_is_cut_and_comes_back() {
     check(&format!(
@@ -100,7 +100,7 @@ fn a_link_that_is_cut_and_comes_back() {
 }
 
 /// Links whose ends have paused each other go down and come up, and switches that have paused their neighbours fail. A
-/// slow link to a host makes pauses long, so that the nodes are idle in them.
+/// slow link to a host makes pauses so long that the paused nodes become idle.
 #[test]
 fn faults_where_links_are_paused() {
     for (kind, part) in [

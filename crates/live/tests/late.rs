@@ -6,9 +6,9 @@ use anabranch_live::{Frame, LiveNode};
 use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, read};
 use anabranch_sim::{DrivenRun, build};
 
-/// Runs all nodes until the message is delivered and no other frame is on its way, but holds back the frames to the
-/// sending host. The host then gets all these frames late, after the time of a timeout that it has not handled yet.
-/// Returns the number of data packets that the host sends in response.
+/// Runs all nodes until the message is delivered and no frame is on a link, but holds back the frames to the sending
+/// host. The host then gets all held frames at a time when a timeout is due that it has not handled yet. Returns the
+/// number of data packets that the host sends in response.
 fn late_copies(point: &RunPoint) -> usize {
     let built = build(point).unwrap();
     let (run, topology) = (DrivenRun::new(point, &built).unwrap(), &built.topology);

@@ -40,8 +40,8 @@ fn cut(more: &str) -> Vec<RunRow> {
     ))
 }
 
-/// The cable either comes up again after two RTOs or stays down. A scheme that has left the path by then loses the same
-/// number of packets in both cases.
+/// The cable either comes up again after two RTOs or stays down. A scheme that leaves the path within two RTOs loses
+/// the same number of packets in both cases.
 #[test]
 fn reps_leaves_a_cut_path_within_two_rtos_and_ops_goes_on_losing() {
     let (for_two_rtos, for_ever) = (cut("duration = \"114us\""), cut(""));
@@ -73,7 +73,7 @@ fn dcp_sends_again_exactly_what_was_trimmed_and_no_timeout_expires() {
 }
 
 /// An uplink at two fifths of its rate makes packets late. Without Themis-spraying, the NACKs of these packets reach
-/// their senders.
+/// the senders.
 #[test]
 fn themis_spraying_lets_no_nack_of_a_late_packet_through() {
     let rows = rows(
@@ -103,9 +103,9 @@ fn themis_spraying_lets_no_nack_of_a_late_packet_through() {
     assert!(without.extra["nacks"] > 100.0 && without.retransmissions > 100);
 }
 
-/// Four hosts send to the other data centre over links that congest before the external switch. With Themis-longhaul,
-/// all CNPs come from the notification point in the data centre of the senders, within microseconds. None crosses the
-/// long link, which takes 100 us.
+/// Four hosts send to the other data centre, and links before the external switch are congested. With Themis-longhaul,
+/// all CNPs come from the notification point in the data centre of the senders, within microseconds. No CNP crosses
+/// the long link, which takes 100 us.
 #[test]
 fn the_notification_point_of_themis_longhaul_sends_its_cnps_within_a_data_centre() {
     let text = r#"

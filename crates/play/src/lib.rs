@@ -14,9 +14,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 /// The file name that messages show for the text.
 const FILE_NAME: &str = "scenario.toml";
 
-/// The diagnosis of a scenario as JSON: `{"error": {"line", "column", "message", "help"}}` if it has an error.
-/// Otherwise it is `{"runs", "hosts", "packets", "warnings"}`, where `packets` estimates the number of data packets of
-/// all runs.
+/// The diagnosis of a scenario as JSON. For a scenario with an error, it is `{"error": {"line", "column", "message",
+/// "help"}}`. For a valid scenario, it is `{"runs", "hosts", "packets", "warnings"}`, where `packets` estimates the
+/// number of data packets of all runs.
 #[wasm_bindgen]
 pub fn check(text: &str) -> String {
     match read_text(text).and_then(|session| Ok((sizes(&session)?, session))) {
@@ -114,8 +114,8 @@ impl Runs {
         self.0.set_wall_time(seconds);
     }
 
-    /// The digests of the runs so far, in the order of the runs. They are equal to those of the command line. The
-    /// digest of a run without results is empty.
+    /// The digests of the runs so far, in the order of the runs. The command line gives the same digests. The digest
+    /// of a run without results is empty.
     pub fn digests(&self) -> Vec<String> {
         self.0.digests()
     }

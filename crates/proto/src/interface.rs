@@ -1,7 +1,7 @@
 //! The macro that declares the common interface of all algorithms of a family.
 
-/// Declares a trait, and gives the enum of its implementations the same methods, each of which forwards the call to the
-/// current variant. The macro passed as `$each` writes the `match`.
+/// Declares a trait, and defines its methods for the enum of its implementations. Each method of the enum forwards the
+/// call to the current variant. The macro passed as `$each` writes the `match`.
 macro_rules! interface {
     (
         $(#[$meta:meta])*

@@ -37,15 +37,14 @@ pub enum Repr {
         psn: u32,
         /// The message to which the packet belongs.
         message: MessageId,
-        /// Number of packets of that message. The receiver needs no other information about the message, as with a
-        /// RETH in every packet. With `dcp`, it is the number of packets of the request.
+        /// Number of packets of the message. With `dcp`, it is the number of packets of the request.
         message_packets: u32,
         /// The time at which this copy left the sender. The receiver echoes it, so that a retransmission does not lead
         /// to a wrong RTT.
         sent_at: Time,
         /// Whether the packet requests an immediate ACK, for example because the sender can send nothing more until
-        /// this packet is acknowledged. With `dcp`, it tells whether the packet's request is signalled, that is, has a
-        /// CQE (AckReq of the BTH).
+        /// this packet is acknowledged. With `dcp`, it tells whether the packet's request is signalled (AckReq of the
+        /// BTH). A signalled request has a CQE.
         ack_now: bool,
         /// Timestamps that programs in switches exchange. They are 0 when a host sends the packet.
         stamps: u32,
@@ -130,8 +129,8 @@ pub enum Repr {
         cumulative: u32,
         /// The PSN of bit 0 of `received`, minus `cumulative`.
         base_offset: u16,
-        /// The PSN of the packet that caused the ACK, minus `cumulative`. For the ACK of a probe, it is the PSN of
-        /// bit 0 of `received` instead.
+        /// The PSN of the packet that caused the ACK, minus `cumulative`. In the ACK of a probe, the PSN of bit 0 of
+        /// `received` takes the place of the packet's PSN.
         psn_offset: i16,
         /// The bitmap of the PSNs from the base on: a set bit means that the receiver has the PSN. A cleared bit
         /// carries no information.
@@ -146,8 +145,8 @@ pub enum Repr {
         /// `sent_at` of the packet that caused the ACK.
         sent_at: Time,
     },
-    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the
-    /// same delay. A probe of `uet` (but not of `mrc`) instead has the priority of an ACK.
+    /// Requests an immediate SACK (STrack, section 3.3.2). The probe queues with data, so that it experiences the same
+    /// delay as data. A probe of `uet` (but not of `mrc`) instead has the priority of an ACK.
     Probe {
         /// The PSN at which the requested bitmap starts.
         base: u32,
@@ -168,8 +167,8 @@ pub enum Repr {
         /// The number of the last pull for which the sender has data.
         target: u32,
     },
-    /// A request about paths or ports from one end of a queue pair to the other, or the response (MRC, OCP 1.0).
-    /// Requests queue with data, so that they experience the same delays and losses.
+    /// A request about paths or ports from one end of a queue pair to the other end, or the response to such a request
+    /// (MRC, OCP 1.0). Requests queue with data, so that they experience the same delays and losses as data.
     Endpoint {
         /// The subject of the request.
         op: EndpointOp,
@@ -204,9 +203,9 @@ pub enum Repr {
 /// The largest value of the out-of-order counter of a [`Repr::Sack`].
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
-/// Constructors of most packet types, and `with_` methods for their further fields. A constructor sets defaults for
-/// all fields but its arguments, and a `with_` method applies only to the types that have the field. A new field
-/// therefore needs a default and a method here, and no change in code that does not use it.
+/// Constructors of most packet types, and `with_` methods for their further fields. A constructor sets some fields to
+/// its arguments and the other fields to defaults. A `with_` method applies only to the types that have the field. A
+/// new field therefore needs a default and a method here, but no change in code that does not use it.
 impl Repr {
     /// The number of bytes of a [`Repr::Custom`]. A packet has no room for more.
     pub const CUSTOM_BYTES: usize = 24;
@@ -409,8 +408,8 @@ impl Repr {
         self
     }
 
-    /// Sets whether the packet that caused this one was marked. This is for ACKs and NACKs. In a SACK, the mark
-    /// belongs to the cause, and a response of [`Repr::Endpoint`] has it from its constructor.
+    /// Sets whether the packet that caused this ACK or NACK was marked. In a SACK, the mark is a part of its
+    /// [`SackCause`]. A response of [`Repr::Endpoint`] has the mark from its constructor.
     #[inline]
     pub const fn with_mark(mut self, was_marked: bool) -> Repr {
         match &mut self {

@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The facts about the path to which relative quantities refer. This is the longest path of the fabric, or the path
-/// of the queue pair for a congestion control that needs it
-/// ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)).
+/// The facts about a path, to which relative quantities refer. The path is the longest path of the fabric. For a
+/// congestion control with [`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path), it is the path of the queue
+/// pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathFacts {
     /// Round trip of one full packet and its ACK over the path without queueing.
@@ -58,8 +58,8 @@ impl PathFacts {
         size().or_else(span).or_else(pace)
     }
 
-    /// The absolute value of a window, as [`Size::window_on`] computes it. For example, it is `33.4 KB` for `"1bdp"`
-    /// if the BDP is 31.2 KB and packets have 4,178 B, since that takes eight packets.
+    /// The absolute value of a window, as [`Size::window_on`] computes it. For example, if the BDP is 31.2 KB and
+    /// packets have 4,178 B, it is `33.4 KB` for `"1bdp"`, since a BDP is rounded up to eight packets.
     pub fn window_in_units(&self, written: &str) -> Option<String> {
         match written.parse().ok()? {
             Size::Bytes(_) => None,
@@ -79,8 +79,8 @@ pub enum Size {
     Bdp(f64),
 }
 
-/// A length of a port's queue: a [`Size`], or a share of the queue's capacity (`"0.2queue"`), which follows the
-/// capacity if a scenario sets or sweeps that.
+/// A length of a port's queue: a [`Size`], or a share of the queue's capacity (`"0.2queue"`). A share follows the
+/// capacity if a scenario sets or sweeps the capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// A size that does not follow the queue's capacity.
@@ -98,8 +98,7 @@ pub enum Span {
     Time(Duration),
     /// A number of base RTTs.
     Rtt(f64),
-    /// A number of base RTTs, plus the time of these bytes at the hosts' line rate, for example of bytes that wait in
-    /// queues.
+    /// A number of base RTTs, plus the serialisation time of a number of bytes at the hosts' line rate.
     RttAndBytes(f64, Bytes),
     /// A number of base RTTs, plus the time that a number of full queues ([`PathFacts::queue`]) takes at the rate of
     /// one link of a host.
@@ -156,8 +155,8 @@ impl Size {
 }
 
 impl Threshold {
-    /// The threshold in bytes on a fabric, for a port's queue of capacity `queue`. None stands for an unlimited queue,
-    /// of which a share is never reached.
+    /// The threshold in bytes on a fabric, for a port's queue of capacity `queue`. If `queue` is None, the queue is
+    /// unlimited, and a share of the queue is never reached.
     pub fn on(self, facts: &PathFacts, queue: Option<Bytes>) -> Bytes {
         match self {
             Threshold::Size(size) => size.on(facts),

@@ -8,8 +8,8 @@ use anabranch_base::{LinkId, Rate, Time};
 
 /// The report of an egress port when a packet leaves it (HPCC, section 4.1).
 ///
-/// In the paper's header a report has 64 bits, so that its clock and its counts are coarser and wrap. Here they are
-/// exact.
+/// In the paper's header a report has 64 bits, so that its clock and its counts are coarser and wrap. Here the clock
+/// and the counts are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntHop {
     /// Bytes that wait in the port's queues when the packet leaves (qlen).

@@ -7,9 +7,9 @@
 //! | 6-3 | number of the transfer at the receiver |
 //! | 2-1 | entropy value |
 //!
-//! The ICRC covers IP addresses. It is computed for the addresses of two hosts with the numbers 0 and 1, because a NAT
-//! may change the true addresses. The entropy value selects one of the sender's UDP ports, of which there may be fewer
-//! than entropy values.
+//! The ICRC covers IP addresses, but a NAT may change the true addresses. The ICRC is therefore computed for the
+//! addresses of the simulated hosts 0 and 1. The entropy value selects one of the sender's UDP ports. There may be
+//! fewer ports than entropy values.
 
 use crate::codec::psn_of;
 use crate::error::LiveError;
@@ -60,8 +60,8 @@ pub struct Codec {
     end: Vec<u8>,
 }
 
-/// A packet that was read. For a data packet, `payload` has the place of the payload in the frame, and its offset in
-/// the message.
+/// A packet that was read. For a data packet, `payload` has the range of the payload in the frame, and the offset of
+/// the payload in the message.
 pub struct Read {
     pub packet: Packet,
     pub payload: Option<(Range<usize>, u64)>,
@@ -76,8 +76,8 @@ impl Codec {
         Codec { format, transfer, psns: vec![0; qps as usize], head: Vec::new(), end: Vec::new() }
     }
 
-    /// The datagram of a packet, in three parts. The second part is the payload, which is empty for other packets than
-    /// data.
+    /// The datagram of a packet, in three parts: the bytes before the payload, the payload, and the bytes after the
+    /// payload. Only a data packet has a payload.
     ///
     /// # Errors
     /// The packet has no form as bytes.
@@ -104,11 +104,11 @@ impl Codec {
         Ok([&self.head[HEADER_ROOM..], content.bytes, &self.end])
     }
 
-    /// Reads a datagram that arrives at host `dst`. In `frame`, the datagram follows [`HEADER_ROOM`] bytes, which are
-    /// overwritten.
+    /// Reads a datagram that arrives at host `dst`. The first [`HEADER_ROOM`] bytes of `frame` are overwritten. The
+    /// datagram follows after them.
     ///
     /// # Errors
-    /// The datagram is damaged or no packet, or the transfer has no such queue pair.
+    /// The datagram is damaged, it is not a packet, or the transfer has no such queue pair.
     pub fn decode(
         &mut self,
         (now, dst): (Time, HostId),
@@ -179,9 +179,9 @@ impl Socket {
         Ok(Socket { udp, state })
     }
 
-    /// Receives a batch of datagrams that have arrived, without waiting. For each datagram, calls `each` with whether
-    /// the datagram has a congestion mark, and with [`HEADER_ROOM`] bytes and the datagram. Returns false if none had
-    /// arrived.
+    /// Receives a batch of datagrams without waiting, and calls `each` for each datagram. The first argument of `each`
+    /// tells whether the datagram has a congestion mark. The second argument consists of [`HEADER_ROOM`] bytes and the
+    /// datagram. Returns false if no datagram had arrived.
     ///
     /// # Errors
     /// The socket cannot be read, or `each` fails.
@@ -265,7 +265,7 @@ impl Batch {
         Batch { to, ecn, bytes: Vec::with_capacity(MOST_BATCH), size: 0, count: 0 }
     }
 
-    /// Adds a datagram of these parts, unless the datagram is lost on purpose.
+    /// Adds a datagram that consists of `parts`. If `losses` selects the datagram, it is dropped instead.
     ///
     /// # Errors
     /// See [`flush`](Self::flush).
@@ -316,8 +316,7 @@ impl Batch {
                         self.size, self.to
                     )));
                 }
-                // If there is no room, or if nobody listens, the packets are lost, as on a link. Transports send them
-                // again.
+                // If there is no room, or if nobody listens, the packets are lost. Transports send them again.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused)
                         || error.raw_os_error() == Some(libc::ENOBUFS) =>

@@ -1,7 +1,7 @@
 //! The protocol state machines (`anabranch-proto`) of a transfer: its senders and receivers.
 //!
-//! Their parameters and the facts about the path come from a scenario with two hosts at one switch, so a scheme has the
-//! same parameters as in a simulation on the setup `common`, except the payload.
+//! Their parameters and the facts about the path come from a scenario with two hosts at one switch. Apart from the
+//! payload, the parameters of a scheme are those of a simulation on the setup `common`.
 
 use super::TransferParameters;
 use crate::error::LiveError;

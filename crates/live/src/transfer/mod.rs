@@ -1,9 +1,9 @@
 //! Files and streams between two addresses, with the simulator's protocol state machines and without dilation.
 //!
-//! A sender and a receiver agree over a TCP connection (`control`), and the files follow in UDP packets (`datagram`)
-//! between the protocol state machines (`endpoints`). A file is cut into messages of equal size (the last one may be
-//! shorter). The messages take turns on the queue pairs. The receiver writes each packet at its offset in the message,
-//! and each message at its offset in the file (`sink`).
+//! A sender and a receiver agree over a TCP connection (`control`). The protocol state machines (`endpoints`) then
+//! exchange UDP packets (`datagram`). A file is cut into messages of equal size, except that the last message may be
+//! shorter. The queue pairs take turns in carrying messages. The receiver writes each packet at its offset in the
+//! message, and each message at its offset in the file (`sink`).
 
 mod control;
 mod datagram;
@@ -165,8 +165,8 @@ fn cpu_seconds() -> f64 {
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }
 
-/// The time for the protocol state machines. It begins at 1000 s, because times in packets are restored from their low
-/// bits as times in the recent past, which must not be negative.
+/// The time for the protocol state machines, which begins at 1000 s. A time in a packet is restored from its low bits
+/// as a time in the recent past, and must not become negative.
 fn core_time(begin_ns: u64) -> Time {
     const PAST_NS: u64 = 1_000_000_000_000;
     Time((monotonic_ns().saturating_sub(begin_ns) + PAST_NS) * 1000)

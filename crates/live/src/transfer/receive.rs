@@ -26,8 +26,8 @@ const RECEIVED_AT_ONCE: usize = 8;
 ///
 /// # Errors
 /// The address cannot be used, a file cannot be written or arrived damaged, a sender is gone, silent or of another
-/// version, or the user interrupted the transfers. If one of several senders fails, the others are still served
-/// first.
+/// version, or the user interrupted the transfers. If a sender fails, the other senders are still served before the
+/// error is returned.
 pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     let at = settings.listen;
     let listener = TcpListener::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;

@@ -28,8 +28,8 @@ const MESSAGES_AT_ONCE: u64 = 4;
 const UNWRITTEN: u64 = 8;
 /// The time by which packets may be sent early, so that the kernel gets them in batches.
 const EARLY: Duration = Duration::from_us(200);
-/// The lateness that the sender makes up for by sending faster. The system may wake up a process late, especially if
-/// other processes use the processor.
+/// The largest lateness that the sender makes up for by sending faster. The system may wake up a process late,
+/// especially if other processes use the processor.
 const MADE_UP: Duration = Duration::from_us(1000);
 /// The shortest wait for timers, so that the packets paced within this time make a batch.
 const PACED_TOGETHER: Duration = Duration::from_us(50);
@@ -279,8 +279,8 @@ impl Session {
         Ok(has_received)
     }
 
-    /// Sends packets while the rate and the windows allow it. A paced sender gets a turn for each time until now at
-    /// which one of its packets became due.
+    /// Sends packets while the rate and the windows allow it. A paced sender gets one turn for each past time at which
+    /// a packet became due.
     fn transmit(&mut self, nic: &mut Nic) -> Result<(), LiveError> {
         let now = self.now();
         let due = self.next_pacing().filter(|due| *due <= now);

@@ -178,7 +178,7 @@ impl Sink {
         }
     }
 
-    /// Completes the next file that is whole. None if there is none.
+    /// Completes the next file that has arrived whole. None if no file has.
     ///
     /// # Errors
     /// The bytes of the file differ from the bytes that were sent, or the file cannot be written.

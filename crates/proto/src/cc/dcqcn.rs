@@ -2,18 +2,18 @@
 //!
 //! [`DcqcnConfig::decrease_interval`] selects one of two forms:
 //!
-//! - With 0, the form of the paper applies: every CNP cuts the rate and raises alpha, and restarts both timers and the
+//! - With 0, the form of the paper applies. Every CNP cuts the rate, raises alpha, and restarts both timers and the
 //!   byte counter.
-//! - Above 0, the form of the simulators published with HPCC and ConWeave applies: the first CNP starts the alpha
-//!   timer and the rate-decrease checks, which take place every `decrease_interval`. Each CNP sets a flag that the
-//!   next check reads, and each CNP but the first one also sets a flag that the next expiry of the alpha timer reads.
+//! - Above 0, the form of the simulators published with HPCC and ConWeave applies. The first CNP starts the alpha
+//!   timer and the rate-decrease checks, which take place every `decrease_interval`. Each CNP sets a flag for the next
+//!   check. Each CNP except the first one also sets a flag for the next expiry of the alpha timer.
 //!
-//! Published htsim differs from the paper in places. [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some of
-//! these differences. [`DcqcnConfig::htsim`] reproduces all of them except two, which its documentation names.
+//! Published htsim differs from the paper in places. [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some
+//! of these differences. [`DcqcnConfig::htsim`] reproduces all of them except two, which its documentation names.
 //!
 //! No timer events are scheduled. Timer expiries that are due are applied before anything depends on them, in the
-//! order of time, so that the results do not depend on the times of the calls. At equal times the order is alpha, the
-//! increase, and the cut, as in the simulators. The event of the call comes last.
+//! order of time. The results therefore do not depend on the times of the calls. At equal times, alpha comes first,
+//! then the increase, then the cut, as in the simulators. The event of the call comes last.
 
 use super::interface::{CcProperties, CongestionControl, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 const LEAST_TIMER: Span = Span::Time(Duration::from_ns(100));
 
 parameters! {
-    /// Parameters of DCQCN's reaction point. The fabric configures the marking, and the transport the notification
-    /// point.
+    /// Parameters of DCQCN's reaction point. The fabric configures the marking. The transport configures the
+    /// notification point.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct DcqcnConfig {
@@ -112,9 +112,9 @@ pub enum AlphaDecay {
     /// Once in each `alpha_timer` without a CNP, from the first CNP on.
     #[default]
     Timer,
-    /// With every packet that is sent and with every expiry of the increase timer, once `alpha_timer` has passed since
-    /// the last CNP, or since the start of the simulation. Published htsim does not restart the timer when alpha
-    /// decays.
+    /// Alpha decays with every sent packet and with every expiry of the increase timer, once `alpha_timer` has passed
+    /// since the last CNP. Before the first CNP, `alpha_timer` counts from the start of the simulation. Published
+    /// htsim does not restart the timer when alpha decays.
     Packets,
 }
 
@@ -130,14 +130,16 @@ impl AlphaDecay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increases {
-    /// The increase is additive once the higher of the two counts of expiries reaches F. Once the lower count is F +
-    /// i (i >= 1), it is a hyper increase: of i + 1 steps, or of a single step if the byte counter is off. The target
-    /// rate never exceeds the line rate, and the byte counter keeps the excess bytes when it expires.
+    /// The steps of the paper, where F is `fast_recovery`. Once the higher of the two counts of expiries reaches F,
+    /// the increase is additive. Once the lower count is F + i (i >= 1), there is a hyper increase of i + 1 steps
+    /// instead, or of a single step if the byte counter is off. The target rate never exceeds the line rate. The byte
+    /// counter keeps the excess bytes when it expires.
     #[default]
     Dcqcn,
-    /// The steps of published htsim. The increase is additive once the higher of the two counts of expiries exceeds F.
-    /// It is a hyper increase of i steps once the lower count is F + i. The target rate may exceed the line rate, but
-    /// the rate may not. The byte counter restarts at 0 when it expires.
+    /// The steps of published htsim, where F is `fast_recovery`. Once the higher of the two counts of expiries exceeds
+    /// F, the increase is additive. Once the lower count is F + i (i >= 1), there is a hyper increase of i steps
+    /// instead. The target rate may exceed the line rate, but the rate may not. The byte counter restarts at 0 when it
+    /// expires.
     Htsim,
 }
 
@@ -208,8 +210,8 @@ impl DcqcnConfig {
 
     /// The DCQCN paper's parameters (section 5.2), for links of 40 Gb/s.
     ///
-    /// The paper leaves two values unspecified, which are set to common ones: the hyper increase is ten times the
-    /// additive increase, and the lowest rate is 10 Mb/s.
+    /// The paper leaves two values unspecified. Here the hyper increase is ten times the additive increase, and the
+    /// lowest rate is 10 Mb/s. Both values are common.
     pub fn paper() -> Self {
         DcqcnConfig {
             g: 1.0 / 256.0,
@@ -233,8 +235,8 @@ impl DcqcnConfig {
     /// value, 1 bit per second, is used. Receivers in htsim also send a CNP at the end of an interval (`trailing_cnp`
     /// of `go-back-n`).
     ///
-    /// Two properties of htsim are not modelled. All flows share one alpha, which real hosts could not do. Each decay
-    /// of alpha schedules further decays, so that alpha falls even faster.
+    /// Two properties of htsim are not modelled. In htsim, all flows share one alpha, which real hosts could not do.
+    /// In htsim, each decay of alpha also schedules further decays, so that alpha falls even faster.
     pub fn htsim() -> Self {
         DcqcnConfig {
             rate_ai: Pace::Line(0.05),
@@ -436,8 +438,9 @@ impl CongestionControl for Dcqcn {
     /// sender, its rate settles at just under half the line rate (46.6 of 100 Gb/s), whatever the number of NACKs. If
     /// one NACK in 256 reaches the sender, the average rate is 81 % of the line rate, so the rate recovers between
     /// NACKs. The rule here is therefore that the rate falls to half of the target rate, and that fast recovery leads
-    /// back to the target. Alpha does not change, since no switch reported congestion. A rate at or below half of the
-    /// target does not change. Otherwise repeated NACKs would keep restarting the recovery from an earlier CNP.
+    /// back to the target. Alpha does not change, since no switch reported congestion. If the rate is at or below half
+    /// of the target, a NACK has no effect. Repeated NACKs therefore do not keep restarting the recovery from an
+    /// earlier CNP.
     fn handle_nack(&mut self, lost: &LossReport) {
         let now = lost.now;
         if self.on_nack == OnNack::Cnp {
@@ -533,9 +536,9 @@ impl Dcqcn {
             return self.increase_as_htsim(low, high);
         }
         if low > self.fast_recovery {
-            // This is the hyper increase. The paper takes its size from QCN: i steps in one increase, where i is 1 when
-            // the lower count is F and grows by one with each expiry. In the paper's figure 7 the first hyper increase
-            // is at F + 1, hence i starts at 2. The simulators take one step each time.
+            // This is the hyper increase. The paper takes its size from QCN: an increase has i steps. i is 1 when the
+            // lower count is F, and grows by one with each expiry. In the paper's figure 7, the first hyper increase
+            // is at F + 1, hence i starts at 2. In the simulators, every hyper increase has one step.
             let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
             self.target += f64::from(steps) * self.rate_hai;
         } else if high >= self.fast_recovery {

@@ -1,16 +1,17 @@
 //! HPCC (SIGCOMM 2019, section 3.2, Algorithm 1): a window from in-network telemetry.
 //!
-//! From two reports of each egress port on the path, a sender computes the bytes in flight over the link, both its own
-//! and those of other flows. U is their share of the link's capacity in a base RTT. At every ACK (fast reaction) it
-//! sets its window such that U of the busiest link approaches `eta`. The window is always computed from a reference
-//! window that changes once per round trip, so that the sender does not react to the same queue twice.
+//! A sender gets reports of each egress port on the path. From two successive reports, it computes the bytes in flight
+//! of all flows over the link. U is the ratio of these bytes to the link's capacity in a base RTT. At every ACK (fast
+//! reaction), the sender sets its window such that U of the busiest link approaches `eta`. The window is always
+//! computed from a reference window that changes once per round trip, so that the sender does not react to the same
+//! queue twice.
 //!
 //! Choices where the paper is silent:
 //!
-//! - The first report is only stored, since a rate can be computed only from two.
+//! - The first report is only stored, since a rate can be computed only from two reports.
 //! - U is 1 before the first measurement, as in the simulator published with the paper.
 //! - The window never exceeds its initial value, which is the line rate times the base RTT. The simulator bounds the
-//!   rate instead. The simulator also has a lowest rate, which is left out here, since the additive increase per round
+//!   rate instead. The simulator also has a lowest rate. It is left out here, since the additive increase per round
 //!   trip (`rate_ai`) keeps the window above 0.
 //! - A report that is not newer than the last one is ignored.
 //! - Losses, marks, CNPs and NACKs do not change the window.
@@ -18,19 +19,17 @@
 //! # Fairness
 //!
 //! Flows that share a bottleneck drift apart if `rate_ai` is small compared to one packet per round trip. A paced flow
-//! finds packets of other flows in the queue and hardly any of its own, so a flow with a larger share of the link
-//! measures a shorter queue and a smaller U. For eight flows at fixed rates between 8 and 17 Gb/s, 95 Gb/s together,
-//! with packets of 1.8 % of a BDP, log U falls by 0.29 % per unit of log rate. In each round trip this favours the
-//! larger flow, and nearly cancels the 0.34 % by which `rate_ai` favours the smaller one. The remaining difference is
-//! less than the error of U, which is 1 % from one round trip to the next.
+//! finds packets of other flows in the queue and hardly any of its own. A flow with a larger share of the link
+//! therefore measures a shorter queue and a smaller U. This advantage of a larger flow nearly cancels the advantage
+//! that `rate_ai` gives to a smaller flow. The remaining difference is less than the error of U.
 //!
-//! The drift follows from Algorithm 1. A model was made that consists only of the published simulator's rules (rate and
-//! window, units of time and of telemetry). It has a Jain's index of 0.77 to 0.92 in an 8:1 incast (means from 5 to 15
-//! ms, eight starts), and this code has one of 0.83 to 0.89. If U leaves out the queue, the index is 0.99 in both.
-//! Jitter, deviating clocks and the order of arrivals do not change it.
+//! The drift follows from Algorithm 1. A model that consists only of the published simulator's rules has a Jain's
+//! index of 0.77 to 0.92 in an 8:1 incast (means from 5 to 15 ms, eight starts). This code has an index of 0.83 to
+//! 0.89. Without the queue in U, both have an index of 0.99. Jitter, deviating clocks and the order of arrivals do not
+//! change the index.
 //!
-//! Eight flows keep equal shares if their increases together exceed about half a packet per round trip. This is so with
-//! a `rate_ai` four times as large as in the published scripts, or with packets of 250 B.
+//! Eight flows keep equal shares if their increases together exceed about half a packet per round trip. This is so
+//! with a `rate_ai` four times as large as in the published scripts, or with packets of 250 B.
 
 use super::interface::{CcProperties, CongestionControl, TelemetryReport, Windows};
 use super::{AnyCc, CcWants};
@@ -69,8 +68,8 @@ parameters! {
 pub enum BaseRtt {
     /// The base RTT of the queue pair's own path (`"path"`).
     Path,
-    /// One value for all queue pairs, such as a time (`"13us"`) or a multiple of the base RTT of the fabric's longest
-    /// path (`"1rtt"`).
+    /// One value for all queue pairs: a time (`"13us"`) or a multiple of the base RTT of the fabric's longest path
+    /// (`"1rtt"`).
     Fabric(Span),
 }
 
@@ -216,9 +215,9 @@ impl Hpcc {
         self.u = (1.0 - weight) * self.u + weight * busiest;
     }
 
-    /// HPCC, section 3.2: the bytes in flight over a link (its queue, and its transmission rate times a base RTT), as a
-    /// share of the link's capacity in a base RTT. The smaller of the two queue lengths is used, so that transient
-    /// queues do not count.
+    /// HPCC, section 3.2: the bytes in flight over a link, divided by the link's capacity in a base RTT. The bytes in
+    /// flight are the queue plus the transmission rate times a base RTT. The smaller of the two reported queue lengths
+    /// is used, so that transient queues do not count.
     fn share(&self, hop: &IntHop, last: &IntHop) -> f64 {
         let holds = hop.rate.0 as f64 * self.base_rtt / BITS_A_BYTE_AND_PS_A_SECOND;
         let queue = f64::from(hop.queue_bytes.min(last.queue_bytes));

@@ -12,7 +12,7 @@ pub struct AckReport {
     pub now: Time,
     /// Number of newly acknowledged packets. With `mp-rdma`, it is 1 in every ACK.
     pub packets: u32,
-    /// Newly acknowledged bytes on the wire. `sack`, `eqds` and `mp-rdma` take every packet for a full one. Under
+    /// Newly acknowledged bytes on the wire. `sack`, `eqds` and `mp-rdma` count every packet as a full packet. Under
     /// `strack`, `uet` and `mrc`, this is the growth of the receiver's count of received bytes.
     pub bytes: u64,
     /// Whether the ACK answers a probe instead of data.
@@ -33,8 +33,8 @@ pub struct AckReport {
 pub struct LossReport {
     /// The time at which the sender learns of the loss.
     pub now: Time,
-    /// Bytes lost, headers included. They are the bytes of the lost packet if the transport reports each lost packet,
-    /// and otherwise those of a full packet.
+    /// Bytes lost, headers included. If the transport does not report each lost packet, this is the size of a full
+    /// packet.
     pub bytes: u64,
     /// The evidence of the loss.
     pub cause: LossCause,
@@ -49,8 +49,8 @@ pub struct LossReport {
 pub enum LossCause {
     /// No acknowledgement came within the RTO.
     Timeout,
-    /// Later packets overtook the packet, or a receiver or a probe reported it missing. `mp-rdma` also reports an ACK
-    /// of a slow path and unused room in the window with this cause.
+    /// Later packets overtook the packet, or a receiver or a probe reported it missing. `mp-rdma` also uses this cause
+    /// for an ACK of a slow path and for unused room in the window.
     Inferred,
     /// A switch trimmed the packet.
     Trimmed,
@@ -70,12 +70,13 @@ pub struct TelemetryReport<'a> {
 }
 
 interface! {
-    /// A congestion control, built-in or user-defined. There is one for each queue pair. The parameters of a
-    /// user-defined one may have the types that [`LoadBalancer`](crate::lb::LoadBalancer) lists.
+    /// A congestion control, built-in or user-defined. There is one for each queue pair.
+    /// [`LoadBalancer`](crate::lb::LoadBalancer) lists the types that the parameters of a user-defined congestion
+    /// control may have.
     pub trait CongestionControl: Send for each of AnyCc by each_cc {
-        /// The number of bytes, headers included, that may be in flight: sent, and neither acknowledged nor declared
-        /// lost. With nothing in flight, the built-in transports send a packet however small the window is. The
-        /// transport `mp-rdma` rounds the window down to whole packets.
+        /// The number of bytes that may be in flight, headers included. A packet is in flight if it was sent, and
+        /// neither acknowledged nor declared lost. With nothing in flight, the built-in transports send a packet
+        /// however small the window is. The transport `mp-rdma` rounds the window down to whole packets.
         fn window(&self) -> u64;
         /// The largest window that is possible now. By default there is no limit.
         fn max_window(&self) -> u64 {
@@ -94,8 +95,8 @@ interface! {
         fn next_increase(&self) -> Option<Time> {
             None
         }
-        /// Handles the sending of a data packet, or of a retransmission, of `bytes` bytes, headers included. This is
-        /// called only if the congestion control [`paces`](Self::paces).
+        /// Handles the sending of a data packet or a retransmission with `bytes` bytes, headers included. Senders call
+        /// this only if the congestion control [`paces`](Self::paces).
         fn handle_sent(&mut self, now: Time, bytes: u16) {
             let _ = (now, bytes);
         }
@@ -115,12 +116,13 @@ interface! {
         }
         /// Handles a loss. The transports `sack`, `eqds`, `strack`, `uet` and `mrc` call this for each lost packet.
         /// The transport `mp-rdma` calls it for a timeout, for an ACK of a slow path, and for an ACK or NACK that
-        /// makes room for a packet when none waits. The others call it for each timeout and each recovery.
+        /// makes room in the window while no packet waits. The other built-in transports call it for each timeout and
+        /// each recovery.
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }
-        /// Replaces the initial window by the last window of an earlier queue pair, which had `bytes` bytes, headers
-        /// included. By default this does nothing.
+        /// Replaces the initial window by `bytes` bytes, headers included. This was the last window of an earlier
+        /// queue pair. By default this method does nothing.
         fn start_with_window(&mut self, bytes: u64) {
             let _ = bytes;
         }
@@ -168,8 +170,8 @@ interface! {
         fn wants(&self) -> CcWants {
             CcWants::default()
         }
-        /// Whether the congestion control adapts only a rate. It then needs a transport that paces, and its window is
-        /// constant.
+        /// Whether the congestion control adapts only a rate. Such a congestion control needs a transport that paces,
+        /// and its window is constant.
         fn has_only_rate(&self) -> bool {
             false
         }

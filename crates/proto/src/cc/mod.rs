@@ -104,7 +104,7 @@ pub enum AnyCc {
 }
 
 impl CcConfig {
-    /// The congestion control of a new queue pair. This method is for built-in kinds, because they draw no random
+    /// Builds the congestion control of a new queue pair. This method is only for built-in kinds, which draw no random
     /// numbers.
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
         self.build_with_stream(facts, stream(0, 0, Purpose::CongestionControl))
@@ -115,8 +115,8 @@ impl CcConfig {
         self.wants().telemetry
     }
 
-    /// Whether [`build`](Self::build) needs the facts about the queue pair's own path instead of the fabric's longest
-    /// one.
+    /// Whether [`build`](Self::build) needs the facts about the queue pair's own path. If not, the facts about the
+    /// fabric's longest path are sufficient.
     pub fn wants_own_path(&self) -> bool {
         self.wants().own_path
     }

@@ -1,7 +1,7 @@
 //! MP-RDMA's window. A queue pair has one window for all its paths, and every ACK changes the window.
 //!
-//! The text of the paper (NSDI 2018) was not available. The changes by an ACK are those on which public simulations of
-//! the scheme agree. REPS (section 4.1) describes the same rules, and the rule for a loss.
+//! The text of the paper (NSDI 2018) was not available. An ACK changes the window by the rules on which public
+//! simulations of the scheme agree. REPS (section 4.1) describes these rules, and the rule for a loss.
 
 use super::AnyCc;
 use super::interface::{AckReport, CcProperties, CongestionControl, LossReport, Windows};
@@ -17,8 +17,8 @@ parameters! {
         /// Window at the start, and after an idle period.
         #[param(AboveZero; example = "1bdp"; source = "unspecified")]
         pub initial_window: Size,
-        /// Largest window. As far as is known, the paper has none. Without it, the window of a queue pair that is never
-        /// marked would grow without bound.
+        /// Largest window. As far as is known, the paper sets no limit. Without a limit, the window of a queue pair
+        /// that is never marked would grow without bound.
         #[param(AboveZero; example = "2bdp"; source = "unspecified")]
         pub max_window: Size,
     }
@@ -74,7 +74,7 @@ impl CongestionControl for MpRdmaCc {
     }
 
     /// The window shrinks by one packet for a loss (REPS, section 4.1). The transport also calls this for an ACK of a
-    /// slow path, and for an ACK or NACK that makes room for a packet when none waits.
+    /// slow path, and for an ACK or NACK that makes room in the window while no packet waits.
     #[inline]
     fn handle_loss(&mut self, _lost: &LossReport) {
         self.set(self.window - self.packet);

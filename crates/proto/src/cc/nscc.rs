@@ -2,14 +2,14 @@
 //! 3-82), read in a translation and in implementers' digests.
 //!
 //! The window counts bytes and follows the queueing delay. Acknowledged bytes add up to an increase, which is applied
-//! after more than eight packets or after a round trip. A marked packet whose delay reaches the target cuts the
-//! window if the average delay is above the target, at most once per round trip. If a packet was trimmed or its delay
-//! is above a threshold, and the period delivered few bytes, "quick adapt" sets the window to these bytes, which is
-//! needed in an incast.
+//! after more than eight packets or after a round trip. If the average delay is above the target, a marked packet
+//! whose delay reaches the target cuts the window, at most once per round trip. In an incast, "quick adapt" sets the
+//! window to the bytes that a period delivered. It acts only if these bytes are few, and if a packet was trimmed or
+//! delayed by more than a threshold.
 //!
-//! The receiver's penalty (step 3), by which a slow host requests a smaller window, is not implemented. The text does
-//! not say when a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator (uet-htsim),
-//! and docs/uet.md lists the differences that remain.
+//! The receiver's penalty (step 3), by which a slow host requests a smaller window, is not implemented, since the text
+//! does not say when a host requests it. [`NsccRules::Htsim`] reproduces differences of the public simulator
+//! (uet-htsim). docs/uet.md lists the differences that remain.
 
 use super::interface::{AckReport, CcProperties, CongestionControl, LossCause, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -50,8 +50,8 @@ parameters! {
         /// Smallest share of the window that one decrease may leave (max_md_jump).
         #[param(0.0..=1.0; example = 0.5; source = "UET 1.0.3, table 3-82")]
         pub max_decrease: f64,
-        /// Quick adapt sets the window to the bytes that a period delivered if they are fewer than MaxWnd divided by two to
-        /// this power (qa_gate).
+        /// Exponent for the gate of quick adapt (qa_gate). Quick adapt acts only if a period delivered fewer bytes
+        /// than MaxWnd / 2^qa_gate, and sets the window to these bytes.
         #[param(0..=16; example = 3; source = "UET 1.0.3, table 3-82")]
         pub qa_gate: u32,
         /// Queueing delay above which quick adapt acts even without a trim (qa_threshold). If it is not set, quick
@@ -71,13 +71,13 @@ parameters! {
         /// Queueing delay up to which a packet counts as not delayed, so that the fast increase applies.
         #[param(any; example = "1us"; source = "unspecified; uet-htsim: 1 us")]
         pub zero_delay: Span,
-        /// Whether a trim at the last hop is a sign of congestion. Where receivers grant credit, it is no such sign, since a
-        /// receiver knows the senders that share its link.
+        /// Whether a trim at the last hop is a sign of congestion. If receivers grant credit, such a trim is no sign
+        /// of congestion, since a receiver knows the senders that share its link.
         #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
         #[param(any; example = false; source = "UET 1.0.3, section 3.6.13: false beside RCCC"; default = true)]
         pub last_hop_trims: bool,
-        /// Rules to apply. With `spec`, they are those of UET. With `htsim`, those of uet-htsim apply where it departs from
-        /// UET.
+        /// Rules to apply. With `spec`, they are those of UET. With `htsim`, they are those of uet-htsim wherever
+        /// uet-htsim departs from UET.
         #[serde(default, skip_serializing_if = "NsccRules::is_spec")]
         #[param(any; example = "htsim"; source = "htsim: uet-htsim at 40ccb05"; default = "spec")]
         pub rules: NsccRules,
@@ -109,10 +109,10 @@ impl NsccAverage {
 /// uet-htsim differs from the specification in these points:
 /// - An ACK without a valid RTT counts, with the average delay as its delay.
 /// - The bytes of a timed-out or inferred loss do not count towards the bytes that quick adapt ignores.
-/// - A period of quick adapt is over after its end time, not at it.
+/// - A period of quick adapt is over after its end time, not at its end time.
 /// - The bytes in flight that quick adapt ignores include the trimmed packet.
 /// - A trim at the last hop that is no sign of congestion still causes quick adapt.
-/// - The window is limited to MaxWnd even if an ACK does not evaluate it.
+/// - Every ACK limits the window to MaxWnd, even an ACK that does not evaluate the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccRules {
@@ -396,8 +396,8 @@ impl CongestionControl for Nscc {
 }
 
 impl Nscc {
-    /// Returns the queueing delay of a packet, which is its RTT minus the base RTT (the shortest RTT so far, but at
-    /// most config_base_rtt), and adds a sample to the average delay.
+    /// Returns the queueing delay of a packet, and adds a sample to the average delay. The queueing delay is the RTT
+    /// minus the base RTT. The base RTT is the shortest RTT so far, but at most config_base_rtt.
     #[inline]
     fn measure(&mut self, rtt: Duration, marked: bool) -> Duration {
         self.lower_base_rtt(rtt);
@@ -459,8 +459,8 @@ impl Nscc {
         adapts
     }
 
-    /// Step 7 for an unmarked packet whose delay is below the target: a fast increase after a whole window without
-    /// queueing, and a proportional increase otherwise.
+    /// Step 7 for an unmarked packet whose delay is below the target. After a whole window without queueing, the
+    /// increase is fast. Before that, it is proportional.
     #[inline]
     fn increase(&mut self, bytes: u64, delay: Duration) {
         if delay <= self.constants.zero_delay {

@@ -1,8 +1,8 @@
 //! STrack's congestion control (STrack, section 3.2, Algorithms 1, 2 and 4, Table 1).
 //!
-//! The window is counted in packets, since only then do the terms of the pseudocode have the same unit. It is
-//! reported in bytes. All steps are taken once per ACK, however many packets it acknowledges. A loss does not change
-//! the window: in the paper a loss only causes the retransmission, which waits for the window.
+//! The window is counted in packets, since the terms of the pseudocode have the same unit only then. `window` returns
+//! it in bytes. All steps are taken once per ACK, even if the ACK acknowledges several packets. A loss does not change
+//! the window. In the paper, a loss only causes a retransmission, which waits for the window.
 
 use super::AnyCc;
 use super::interface::{AckReport, CcProperties, CongestionControl, Windows};
@@ -24,8 +24,8 @@ parameters! {
         /// Queueing delay to which the window converges (target_Qdelay).
         #[param(AboveZero; example = "1rtt"; source = "STrack, Table 1")]
         pub target_qdelay: Span,
-        /// Queueing delay above which an unmarked ACK increases the window, and a marked one may set it to the bytes
-        /// delivered in a period (target_Qhigh).
+        /// Upper threshold of the queueing delay (target_Qhigh). Above the threshold, an unmarked ACK increases the
+        /// window, and a marked ACK may set the window to the bytes delivered in a period.
         #[param(AboveZero; example = "3rtt"; source = "STrack, Table 1")]
         pub target_qhigh: Span,
         /// Weight of a sample in the average delay (ewma).
@@ -66,8 +66,8 @@ pub struct StrackCc {
     achieved_bdp: u64,
     /// Bytes acknowledged since `rxcount_clear_ts` by ACKs of data.
     rx_count: u64,
-    /// The start of the current period. The first period starts with the first ACK, since the paper does not specify
-    /// it.
+    /// The start of the current period. The paper does not specify when the first period starts. Here it starts with
+    /// the first ACK.
     rxcount_clear_ts: Option<Time>,
     /// The time of the last decrease. None before the first one, so that the first decrease need not wait.
     last_decrease_ts: Option<Time>,
@@ -175,8 +175,8 @@ impl StrackCc {
     }
 
     /// STrack, Algorithm 4, as listed. The paper's text and its listing differ on line 7. By the text, an unmarked ACK
-    /// increases the window if the delay is above twice the target. By the listing, it does so if the delay is above
-    /// target_Qhigh, which is three times the target in Table 1.
+    /// increases the window if the delay is above twice the target. By the listing, an unmarked ACK increases the
+    /// window if the delay is above target_Qhigh, which is three times the target in Table 1.
     #[inline]
     fn adjust_cwnd(&mut self, now: Time, ecn: bool, delay: Duration) {
         let constants = &self.constants;
@@ -197,8 +197,7 @@ impl StrackCc {
         } else if can_decrease && self.avg_delay > target_ps {
             let achieved = self.achieved_bdp as f64 / constants.packet;
             if delay > high && achieved < constants.max_cwnd / 8.0 {
-                // Lines 11-13: the window becomes the achieved BDP. Both sides are in packets. The achieved BDP may be
-                // 0.
+                // Lines 11-13: the window becomes the achieved BDP, in packets. The achieved BDP may be 0.
                 self.cwnd = achieved.max(1.0);
                 self.last_decrease_ts = Some(now);
             } else if delay > target {

@@ -3,10 +3,10 @@
 //!
 //! The baseline "MPRDMA" of REPS (section 4.1) is MP-RDMA's choice of paths over the transport and congestion control
 //! that all balancers of that paper use. The transport `mp-rdma` reports to its balancer (`lb.kind = "mp-rdma"`) how
-//! many packets an ACK clocks out. The transport `sack` reports ACKs whether they clock out a packet or not. This
+//! many packets an ACK clocks out. The transport `sack` reports every ACK, even if the ACK clocks out no packet. This
 //! balancer therefore keeps the entropy value of the newest ACK, for one packet. If the link is free, an ACK clocks
-//! out its packet before the next ACK arrives, and the value of an ACK that clocks out none is overwritten. If one
-//! ACK clocks out two packets, the first takes its value and the second a random one.
+//! out its packet before the next ACK arrives. If an ACK clocks out no packet, the next ACK overwrites its value. If
+//! an ACK clocks out two packets, the first packet takes its value and the second packet takes a random value.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};

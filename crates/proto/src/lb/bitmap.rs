@@ -1,14 +1,14 @@
 //! Statistics per entropy value: a round robin that skips entropy values with a penalty.
 //!
-//! REPS (section 4.1) compares "a bitmap approach where we keep per EV statistics similarly to STrack", without further
-//! details. Penalties, their cap and the number of entropy values are those of the simulator published with it.
-//! Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter instead of its bit.
+//! REPS (section 4.1) compares "a bitmap approach where we keep per EV statistics similarly to STrack", without
+//! further details. Penalties, their cap and the number of entropy values are those of the simulator published with
+//! REPS. Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter in place of STrack's bit.
 //!
 //! Under most transports a timeout does not tell which entropy value lost the packet (see
-//! [`LoadBalancer::handle_timeout`]). For these transports this balancer records the entropy values that it chose, with
-//! the times of the choices, and assumes that a packet that times out now was sent an RTO ago. This holds under `sack`
-//! and `eqds`, where each packet has its own timeout, if the timers of hosts are exact. Where timeouts occur at other
-//! times, no record matches and no entropy value is penalised.
+//! [`LoadBalancer::handle_timeout`]). For these transports this balancer records each entropy value that it chose,
+//! with the time of the choice. It assumes that a packet that times out now was sent an RTO ago. The assumption holds
+//! under `sack` and `eqds`, where each packet has its own timeout, if the timers of hosts are exact. If a timeout
+//! occurs at another time, no record matches and no entropy value is penalised.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -38,7 +38,7 @@ parameters! {
         #[param(1..=255; example = 15; source = "unspecified; the simulator published with REPS")]
         pub max_penalty: u32,
         /// Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no penalty,
-        /// except under `uet` and `mrc`, which report the entropy value.
+        /// except under `uet` and `mrc`, which report the entropy value of the lost packet.
         #[param(0..=65_536; example = 1024;
             source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
@@ -151,9 +151,9 @@ impl LbProperties for BitmapConfig {
 }
 
 impl LoadBalancer for Bitmap {
-    /// The next entropy value in turn without a penalty. The first value that is skipped, or each of them, loses one
-    /// point of its penalty (see [`Decay`]). If all values have penalties, or a larger share of them than
-    /// `skip_limit`, the next value in turn is used, and its penalty also falls by one.
+    /// Returns the next entropy value in turn without a penalty. The first skipped value, or each skipped value, loses
+    /// one point of its penalty (see [`Decay`]). If the share of values with a penalty is above `skip_limit`, or if
+    /// all values have a penalty, the next value in turn is used. The penalty of that value also falls by one.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let skips = f64::from(self.penalised) <= self.config.skip_limit * f64::from(self.config.evs);
         let first = self.turn();
@@ -178,8 +178,8 @@ impl LoadBalancer for Bitmap {
     }
 
     fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
-        // The paper does not specify this. As in the published simulator, an unmarked ACK does not reduce the penalty.
-        // STrack would clear its bit.
+        // As in the published simulator, an unmarked ACK does not reduce the penalty. The paper is silent on this
+        // point. In STrack, an unmarked ACK clears the bit.
         if marked {
             self.penalise(ev, self.config.ecn_penalty);
         }
@@ -330,8 +330,8 @@ mod tests {
         ack(&mut lb, 200, true);
     }
 
-    /// Each packet reduces at most one penalty, and by one, however many values it skips. If all values have
-    /// penalties, it reduces one.
+    /// Each packet reduces at most one penalty, and by one point, even if it skips several values. If all values have
+    /// penalties, each packet reduces one penalty.
     #[test]
     fn one_penalty_ebbs_a_packet() {
         let mut lb = sender(&CONFIG);
@@ -379,8 +379,8 @@ mod tests {
         assert!(lb.penalties.iter().all(|&p| p == 0));
     }
 
-    /// UET's example: a mark costs an entropy value one turn, and no value is skipped while more than half of them are
-    /// marked.
+    /// UET's example: a mark costs an entropy value one turn. While more than half of the values are marked, no value
+    /// is skipped.
     #[test]
     fn nothing_is_skipped_beyond_the_limit() {
         let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, ..CONFIG });

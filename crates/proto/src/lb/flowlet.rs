@@ -1,7 +1,7 @@
-//! Flowlets at the host: after an idle gap between two packets, the second may take another path.
+//! Flowlets at the host: after an idle gap between two packets, the second packet may take another path.
 //!
-//! LetFlow (NSDI 2017) does so in switches, with random paths. REPS (section 4.1) evaluates it at the sender, as
-//! "Flowlet Switching" with "an aggressive flowlet timeout at half of the RTT".
+//! LetFlow (NSDI 2017) uses flowlets in switches, with random paths. REPS (section 4.1) evaluates flowlets at the
+//! sender, as "Flowlet Switching" with "an aggressive flowlet timeout at half of the RTT".
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};
@@ -123,8 +123,8 @@ mod tests {
         Flowlet::new(&config, &environment(false), random())
     }
 
-    /// The gap is half of an RTT of 8 us. A packet 4 us after the last one belongs to the same flowlet, and one a
-    /// picosecond later does not.
+    /// The gap is half of an RTT of 8 us. A packet that follows the previous packet after 4 us belongs to the same
+    /// flowlet. A packet that follows a picosecond later starts a new flowlet.
     #[test]
     fn a_pause_of_more_than_half_an_rtt_ends_a_flowlet() {
         let mut lb = sender(PauseSince::Sent);

@@ -54,21 +54,22 @@ impl NicPorts {
 interface! {
     /// A load balancer, built-in or user-defined. There is one for each queue pair.
     ///
-    /// The parameters of a user-defined one are declared at its registration, and its factory reads them by
+    /// A user-defined load balancer declares its parameters at its registration, and its factory reads them by
     /// [`Parameters::get`](anabranch_base::Parameters::get). A parameter is a `bool`, `u16`, `u32`, `u64`, `i64`,
-    /// `f64`, `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`] or [`Rate`](anabranch_base::Rate), or a quantity
-    /// that may depend on the fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a
+    /// `f64`, `String`, [`Bytes`](anabranch_base::Bytes), [`Duration`] or [`Rate`](anabranch_base::Rate), or a
+    /// quantity that may depend on the fabric: a [`Size`](crate::Size) (`"0.5bdp"`, `"8packets"`, `"64KB"`), a
     /// [`Span`](crate::Span) (`"5rtt"`, `"70us"`) or a [`Pace`](crate::Pace) (`"0.05line"`, `"10Gbps"`). The method
     /// `on` of these three types gives bytes, a time or a rate, from the facts that the factory gets:
     /// `parameters.get::<Span>("patience").on(&environment.facts)`. A `Duration` does not accept `"5rtt"`.
     pub trait LoadBalancer: Send for each of AnyLb by each_lb {
-        /// The entropy value of the packet that is sent now. This is called once for every data packet, for every
-        /// probe that the transport itself triggers, under `uet` for every request for credit, and under `mrc` for
-        /// every response of the sender to a request. A retransmission is a new choice, and is not distinguished from
-        /// a first transmission.
+        /// The entropy value of the packet that is sent now. This is called once for each of these packets:
+        /// - a data packet, with no distinction between a first transmission and a retransmission
+        /// - a probe that the transport itself triggers
+        /// - under `uet`, a request for credit
+        /// - under `mrc`, a response of the sender to a request
         ///
-        /// `window` is the current window of the congestion control, in bytes with headers, whether it is used up or
-        /// not. Divided by the size of a packet, it gives the packets per round trip. A congestion control that
+        /// `window` is the current window of the congestion control, in bytes with headers, even if the window is not
+        /// used up. Divided by the size of a packet, it gives the packets per round trip. A congestion control that
         /// controls only a rate may have a window that never limits.
         fn next_ev(&mut self, now: Time, window: u64) -> u16;
         /// Passes the ports of the NIC to the load balancer, before [`next_ev`](Self::next_ev). This is called only
@@ -76,34 +77,36 @@ interface! {
         fn see_ports(&mut self, ports: NicPorts) {
             let _ = ports;
         }
-        /// Handles an ACK (or SACK). `ev` is the entropy value of the packet that caused the ACK, `marked` is whether
-        /// switches marked that packet (ECN), and `rtt` is the time since it was sent.
+        /// Handles an ACK (or SACK). `ev` is the entropy value of the packet that caused the ACK, `marked` tells
+        /// whether switches marked that packet (ECN), and `rtt` is the time since it was sent.
         ///
-        /// This is called for every ACK, even one that acknowledges nothing new, with two exceptions: the ACKs of
-        /// probes under `uet` and `mrc`, and under `mrc` an ACK of a packet whose entropy value the sender no longer
-        /// has, for example because it has retransmitted the packet since. With `ack_every` above 1 there are fewer
-        /// ACKs than packets, and each call describes only the last packet that the ACK covers, which caused it.
+        /// This is called for every ACK, even one that acknowledges nothing new, with these exceptions:
+        /// - Under `uet` and `mrc`, there is no call for the ACK of a probe.
+        /// - Under `mrc`, there is no call if the sender no longer has the entropy value of the packet, for example
+        ///   because it has retransmitted the packet since.
+        /// - The transport `mp-rdma` instead calls this once for each packet that an ACK or NACK clocks out.
+        ///
+        /// With `ack_every` above 1, a call describes only the last packet that the ACK covers, which caused the ACK.
         /// Under `sack` a marked packet is acknowledged immediately. With `carry_evs` there are further calls for the
-        /// other packets that the ACK covers. These come first, and have the `rtt` of the packet that caused the ACK.
-        /// There are no calls for CNPs and NACKs, except under `uet` and `mrc` for a trim at the last hop. The
-        /// transport `mp-rdma` instead calls this once for each packet that an ACK or NACK clocks out.
+        /// other packets that the ACK covers. These calls come first, and have the `rtt` of the packet that caused the
+        /// ACK. There are no calls for CNPs and NACKs, except under `uet` and `mrc` for a trim at the last hop.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }
-        /// Handles a packet that was lost without a notice: the packet timed out, or under `uet` and `mrc` its loss was
-        /// inferred. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet. Under the other
+        /// Handles a packet that was lost without a notice: the packet timed out, or under `uet` and `mrc` its loss
+        /// was inferred. Under `sack`, `eqds`, `uet` and `mrc` there is one call for each packet. Under the other
         /// transports a queue pair has one timeout, and one call may be for several lost packets.
         ///
-        /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. The other transports do not know it:
-        /// like the hardware of the papers, their senders keep the transmission time by PSN and not the entropy
+        /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. Under the other transports it is None:
+        /// like the hardware of the papers, their senders store the transmission time of each PSN but not its entropy
         /// value. A load balancer that has to know which path lost a packet must record the values that it chose and
         /// those that were acknowledged.
         fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
             let _ = (now, ev);
         }
-        /// Handles the receiver's notice that a switch trimmed a packet with this entropy value (`fabric.trim`).
-        /// Under `uet` and `mrc`, a trim at the last hop causes a call of [`handle_ack`](Self::handle_ack) instead,
-        /// since it says nothing about the path.
+        /// Handles the receiver's notice that a switch trimmed a packet with this entropy value (`fabric.trim`). Under
+        /// `uet` and `mrc`, a trim at the last hop causes a call of [`handle_ack`](Self::handle_ack) instead, since
+        /// such a trim says nothing about the path.
         fn handle_trim(&mut self, now: Time, ev: u16) {
             let _ = (now, ev);
         }

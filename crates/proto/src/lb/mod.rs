@@ -85,8 +85,8 @@ pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBa
 /// The name of the component in the error for a panic in a user-defined load balancer.
 const PART: &str = "load balancer";
 
-/// Any load balancer. It chooses an entropy value and learns from feedback. Of the congestion control it sees only
-/// the window.
+/// Any load balancer. It chooses an entropy value and learns from feedback. The window is all that it sees of the
+/// congestion control.
 pub enum AnyLb {
     /// See [`Ecmp`].
     Ecmp(Ecmp),

@@ -82,7 +82,7 @@ impl LoadBalancer for MpRdmaLb {
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         // The packets of the first window follow no ACK and take random paths (STrack, section 5.2.3: MP-RDMA sprays
         // the initial window). Later packets that no ACK clocked out, for example because the queue pair had too
-        // little to send before, also take random paths. The paper's rule for these is not known.
+        // little to send before, also take random paths. The paper's rule for these later packets is not known.
         let Some(path) = self.clocked.pop_front() else {
             return self.random_path();
         };
@@ -101,8 +101,8 @@ impl LoadBalancer for MpRdmaLb {
         self.clocked.push_back(ev);
     }
 
-    /// The available papers do not specify this. After a timeout, the paths of the ACKs are outdated, and one of them
-    /// may have failed.
+    /// Discards the paths of ACKs, since they are outdated after a timeout and one of them may have failed. The
+    /// available papers do not specify this.
     fn handle_timeout(&mut self, _now: Time, _ev: Option<u16>) {
         self.clocked.clear();
     }

@@ -1,11 +1,11 @@
 //! The load balancer of MRC (OCP 1.0, read in digests and in a client written from it): a set of entropy values with
 //! states.
 //!
-//! Each plane has equally many entropy values, some of them backups. After a mark, or a trim before the last hop, the
-//! entropy value of the packet is skipped once. After an untrimmed loss it is retired immediately and replaced by a
-//! backup of its plane, if there is one, until probes show that its path delivers packets again. The planes whose
-//! ports are free take turns, and so do the entropy values of a plane. The order of the entropy values is drawn anew
-//! for each round.
+//! Each plane has equally many entropy values, some of them backups. If a packet was marked, or was trimmed before the
+//! last hop, its entropy value is skipped once. If a packet was lost without a trim, its entropy value is retired
+//! immediately. A backup of the plane then replaces the value, if there is one. Probes show when the path of a retired
+//! value delivers packets again. The planes whose ports are free take turns, and the entropy values of a plane take
+//! turns. The order of the entropy values is drawn anew for each round.
 
 use super::AnyLb;
 use super::bitmap::common_divisor;
@@ -212,9 +212,9 @@ impl MrcLb {
         (position < u32::from(self.per_plane)).then(|| plane * self.per_plane + position as u16)
     }
 
-    /// The next plane in turn whose port is free and that has usable entropy values. If there is no such plane,
-    /// planes with busy ports are considered, then those without usable entropy values, and then those whose port at
-    /// the receiver is down.
+    /// The next plane in turn whose port is free, whose port at the receiver is up, and that has usable entropy
+    /// values. If there is no such plane, the conditions are dropped in this order: a free port, usable entropy
+    /// values, the port at the receiver.
     #[inline]
     fn next_plane(&mut self) -> u16 {
         if self.ports.count == 1 {
@@ -253,8 +253,8 @@ impl MrcLb {
         *at
     }
 
-    /// Retires an entropy value, unless too few would be left. If its plane has a usable backup, the backup replaces
-    /// it.
+    /// Retires an entropy value, unless too few usable values would be left. If its plane has a usable backup, the
+    /// backup replaces the retired value.
     fn retire(&mut self, now: Time, index: u16) {
         if !self.states[usize::from(index)].is_usable() || self.available <= self.least.max(1) {
             return;

@@ -1,11 +1,12 @@
 //! Protective load balancing: a queue pair stays on one path until a number of consecutive round trips were congested
 //! or a timeout occurs, and then moves to a random one.
 //!
-//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. In Linux, PLB moves when
-//! half of a round's packets are marked in 3 consecutive rounds for an idle flow, and in 12 rounds for a busy one.
-//! FlowBender moves when more than 5 % are marked in a single round. REPS (section 4.1) compares PLB with "more
-//! aggressive parameters similarly to FlowBender". The simulator published with REPS keeps its threshold of a quarter
-//! in an integer, so that any mark makes a round congested (`threshold = 0`). It moves after 2 rounds.
+//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. In Linux, a round is
+//! congested if half of its packets are marked. PLB then moves an idle flow after 3 consecutive congested rounds, and
+//! a busy flow after 12. FlowBender moves when more than 5 % are marked in a single round. REPS (section 4.1) compares
+//! PLB with "more aggressive parameters similarly to FlowBender". The simulator published with REPS stores its
+//! threshold of a quarter in an integer, so that any mark makes a round congested (`threshold = 0`). It moves after 2
+//! rounds.
 //!
 //! Two rules of PLB are left out: PLB waits for an idle moment before it moves, and does not move for a minute after a
 //! timeout.
@@ -24,8 +25,8 @@ parameters! {
         /// Number of entropy values among which a new path is drawn.
         #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
-        /// Share of marked packets above which a round is congested, among the packets that the ACKs of the round answer.
-        /// With 0, any mark makes the round congested.
+        /// Share of marked packets above which a round is congested. The share is taken among the packets whose ACKs
+        /// arrive in the round. With 0, any mark makes the round congested.
         #[param(0.0..=1.0; example = 0.05; source = "FlowBender (CoNEXT 2014), T; PLB's own is 0.5")]
         pub threshold: f64,
         /// Number of consecutive congested rounds after which the queue pair moves.
@@ -116,8 +117,8 @@ impl LoadBalancer for Plb {
     /// A round is a round trip. It lasts from its first ACK or trim until the ACK of a packet that was sent at that
     /// time or later.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        // The papers do not specify this: ACKs from the previous path are ignored. Otherwise the marks of the old path
-        // would be the first round of the new one, and a single congested round would move a sender twice.
+        // ACKs from the previous path are ignored, which the papers do not specify. Marks of the previous path would
+        // make the first round of the new path congested, and one congested round could then move a sender twice.
         if ev != self.ev {
             return;
         }
@@ -190,8 +191,8 @@ mod tests {
         plb.next_ev(Time::ZERO, 0)
     }
 
-    /// Plays a round of `acks` ACKs, starting at microsecond `us`, of which the first `marks` are marked. Returns
-    /// whether the sender moved after the ACK that ends the round.
+    /// Plays a round that starts at microsecond `us` and has `acks` ACKs, the first `marks` of which are marked.
+    /// Returns whether the sender moved after the ACK that ends the round.
     fn moves_after(plb: &mut Plb, us: u64, acks: u64, marks: u64) -> bool {
         let path = next(plb);
         for n in 0..acks {

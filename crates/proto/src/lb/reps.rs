@@ -226,8 +226,8 @@ impl Reps {
         }
     }
 
-    /// Takes over the cached entropies of another sender to the same host, without its freezing state and RTTs, which
-    /// are outdated.
+    /// Takes over the cached entropies of another sender to the same host. The freezing state and the RTTs of that
+    /// sender are outdated, and are not taken over.
     pub fn inherit(&mut self, other: &Reps) {
         self.cached = other.cached;
         self.valid = other.valid;
@@ -244,7 +244,7 @@ impl Reps {
     }
 
     /// The fields of REPS, Table 1. The table omits the fields for the RTT test of Appendix A (two RTTs and a time). A
-    /// lifespan above one needs one more counter, or one for each entry if entropies are used in turn.
+    /// `reuse` above 1 needs one more counter, or one counter for each entry if entropies are used in turn.
     pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
         let mut state = vec![
             StateField::new("cachedEV", 16, config.buffer),
@@ -335,8 +335,8 @@ impl LoadBalancer for Reps {
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         if self.explore_counter > 0 {
-            // Lines 15-18. The paper specifies no entropy for the packets between the random ones. They take cached
-            // entropies, as packets of a frozen sender do.
+            // Lines 15-18. The paper specifies no entropy for the packets between the exploring packets. Here they
+            // take cached entropies, as packets of a frozen sender do.
             self.explore_counter -= 1;
             if self.limits.resets || self.filled == 0 || self.explore_counter.is_multiple_of(self.size) {
                 return self.explore();
@@ -420,8 +420,8 @@ impl Reps {
         self.cached[usize::from(offset)]
     }
 
-    /// Moves the entry that was taken from `offset` behind the others, if packets are left for it. There is room, since
-    /// the entry was valid until now.
+    /// Moves the entry that was taken from `offset` behind the other entries, if further packets may use it. There is
+    /// room, since the entry was valid until now.
     #[inline(never)]
     fn put_behind(&mut self, offset: u8) {
         let Some(turns) = &mut self.turns else { return };

@@ -1,8 +1,8 @@
-//! Entropy values in turn: a few paths under one window.
+//! A round robin of entropy values: a few paths under one window.
 //!
-//! The simulator published with REPS models MPTCP by 8 entropy values in turn. The text of REPS (section 4.1) instead
-//! divides a message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs". Here the
-//! latter is `qps = 8` over `ecmp`.
+//! The simulator published with REPS models MPTCP by a round robin of 8 entropy values. In the text of REPS (section
+//! 4.1), a message is instead divided "into 8 subflows", each with a window of its own, "similarly to using multiple
+//! QPs". The text corresponds to `qps = 8` over `ecmp`.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};

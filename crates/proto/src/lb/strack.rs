@@ -36,7 +36,7 @@ pub struct StrackLb {
     /// The path chosen last.
     rr: u32,
     /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for
-    /// "> 0", so that path 0 could never be used again in this way.
+    /// "> 0", so that path 0 would never be chosen because of its ACK.
     next_path_id: Option<u16>,
     max_paths: u32,
     min_paths: u32,
@@ -110,8 +110,8 @@ impl LoadBalancer for StrackLb {
         let two_windows = (window.saturating_mul(2) / self.packet).min(u64::from(self.max_paths)) as u32;
         let paths = two_windows.max(self.min_paths);
         self.rr = (self.rr + 1) % paths;
-        // Lines 20-27: skips marked paths, but clears only the first bit. If every other bit in the range is set, the
-        // loop ends after one round at the cleared bit.
+        // Lines 20-27: skips marked paths, but clears only the first bit. If all bits in the range were set, the loop
+        // ends after one round at the cleared bit.
         if self.is_marked(self.rr) {
             self.bitmap[self.rr as usize / 64] &= !(1 << (self.rr % 64));
             self.rr = self.next_unmarked(self.rr + 1, paths);
@@ -143,8 +143,8 @@ impl StrackLb {
         self.bitmap[path as usize / 64] >> (path % 64) & 1 != 0
     }
 
-    /// The first unmarked path at or after `from`, cyclically within the first `paths` paths. At least one of them must
-    /// be unmarked.
+    /// The first unmarked path at or after `from`, cyclically within the first `paths` paths. At least one of these
+    /// paths must be unmarked.
     fn next_unmarked(&self, from: u32, paths: u32) -> u32 {
         let ahead = self.unmarked_in(from, paths);
         ahead.or_else(|| self.unmarked_in(0, paths)).unwrap_or(0)

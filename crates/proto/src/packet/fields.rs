@@ -1,8 +1,8 @@
 //! Types of packet fields. Most of them pack several values into a few bytes, so that a packet has 48 bytes.
 
-/// The PSNs whose entropy values an ACK carries, among the 48 from the ACK's base on. The values themselves do not
-/// fit into a [`Packet`](super::Packet), so the sender looks them up. This type takes six bytes, so that a packet
-/// has 48.
+/// The PSNs whose entropy values an ACK carries. They are among the 48 PSNs from the ACK's base on. The values
+/// themselves do not fit into a [`Packet`](super::Packet), so the sender looks them up. This type takes six bytes, so
+/// that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CarriedEvs([u16; 3]);
 
@@ -64,9 +64,9 @@ impl SackCause {
     }
 }
 
-/// The number of the request to which a packet of DCP belongs, in the order of posting (MSN, 24 bits), and the number
-/// of timeouts after which the sender has begun to send that request again (sRetryNo, modulo 256). This type takes four
-/// bytes, so that a packet has 48.
+/// The MSN of a packet of DCP, and a count of timeouts. The MSN is the number of the packet's request in the order of
+/// posting (24 bits). The count is the number of timeouts after which the sender has begun to send that request again
+/// (sRetryNo, modulo 256). This type takes four bytes, so that a packet has 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 

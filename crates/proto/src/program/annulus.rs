@@ -5,13 +5,12 @@
 //! Choices where section VII-A is silent:
 //! - Flows: QCN works per port and cannot distinguish data centres, so all flows get CNPs. `inter_only` restricts the
 //!   CNPs to flows that leave their data centre.
-//! - Queues: all queues of the ToR can cause CNPs. This includes the queues to its own hosts, if the sender is one of
-//!   its hosts too.
+//! - Queues: all queues of the ToR can cause CNPs. If sender and receiver are hosts of the same ToR, this includes the
+//!   queue to the receiver.
 //! - Mark: Annulus has one loop for the bottlenecks near the source and another for those beyond. If the mark is kept,
 //!   both the ToR and the receiver send a CNP for it, which cuts DCQCN's single rate twice. `clear_marks` clears the
-//!   mark, as PNP does (section IV). The mean values recorded with Themis-longhaul's artifact agree with clearing, and
-//!   other numbers of the artifact do not. The scheme keeps the mark, since the paper does not mention clearing, and
-//!   the figures show both.
+//!   mark, as PNP does (section IV). Some numbers of Themis-longhaul's artifact agree with clearing, and others do
+//!   not. The scheme keeps the mark, since the paper does not mention clearing.
 //! - Frequency: as in PNP and DCQCN's notification point, there is at most one CNP per `cnp_interval` and queue pair.
 
 use super::AnyProgram;

@@ -2,21 +2,21 @@
 //! the external switch (ESW) of each data centre.
 //!
 //! *Near-destination loop.* Data from another data centre for a host of the switch's data centre is forwarded as long
-//! as the bytes in flight from this switch to that host stay within the BDP of a data centre. Other packets of this
-//! kind wait in the host's virtual output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address
-//! that section II-D criticises as too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
+//! as the bytes in flight from this switch to that host stay within the BDP of a data centre. Data beyond this limit
+//! waits in the host's virtual output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address that
+//! section II-D criticises as too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
 //!
 //! *Near-source loop.* A CNP of this loop carries no cQPN, so the sender cannot attribute it to a queue pair (sections
-//! III-B and VII-A). These CNPs therefore have no effect, and are not simulated. The papers do not specify whether the
-//! switch clears the mark when it sends a CNP, as PNP does (section IV). By default the switch keeps it. With
-//! `clear_marks` the switch clears it, so that congestion near the source causes no effective CNP at all.
+//! III-B and VII-A). These CNPs therefore have no effect, and are not simulated. PNP clears the mark when it sends a
+//! CNP (section IV). The papers do not specify whether BiCC's switch does so. By default the switch keeps the mark.
+//! With `clear_marks` the switch clears it, so that congestion near the source causes no effective CNP at all.
 //!
 //! Further choices where the paper is silent:
 //! - The scope of the window. In section II-D, the window is between the switch and the receiver, with queues for
 //!   traffic with the same destination IP. The simulation published with the paper has one counter for each external
 //!   switch, over all destinations and ports. This is `scope = "switch"`, with a single FIFO queue.
-//! - Marking in VOQs. By default there is none. With `ecn` VOQs mark like ports. In the published simulation, packets
-//!   wait at ports, which mark.
+//! - Marking in VOQs. By default there is none. With `ecn`, VOQs mark as ports do. In the published simulation,
+//!   packets wait at ports, and these ports mark.
 //!
 //! Neither paper specifies how the switch knows the bytes in flight. Here it records each data packet that it forwards,
 //! until the first of these events:
@@ -156,10 +156,10 @@ pub struct Bicc {
     /// drops packets beyond this PSN.
     requested: Vec<Option<u32>>,
     /// Forwarded packets in the order of forwarding, except those that went to `dropped_by_host` when they were
-    /// forwarded. The first one is in flight, but later ones may no longer be.
+    /// forwarded. The first packet is in flight. Later packets may have been released.
     log: VecDeque<Logged>,
     /// Forwarded packets that the host will drop if it is a go-back-N receiver, in the order of `due`. As in `log`,
-    /// only the first one is certain to be in flight.
+    /// only the first packet is certain to be in flight.
     dropped_by_host: VecDeque<Logged>,
     held_bytes: u64,
     counts: Counts,
@@ -294,8 +294,8 @@ impl Bicc {
         }
     }
 
-    /// Handles a NACK. The host is taken for a go-back-N receiver, which has dropped packets beyond `psn`, and drops
-    /// further ones until `psn` arrives.
+    /// Handles a NACK. The host is taken for a go-back-N receiver, which drops all packets beyond `psn` until `psn`
+    /// arrives.
     fn handle_nack(&mut self, qp: QpId, host: HostId, psn: u32, now: Time) {
         let Some(sent) = self.qps.get_mut(qp.index()) else { return };
         self.requested[qp.index()] = Some(psn);
@@ -331,8 +331,8 @@ impl Bicc {
         }
     }
 
-    /// Whether another packet may be in flight to a host. A single packet always may, since a window smaller than a
-    /// packet must not block a host.
+    /// Whether another packet may be in flight to a host. If nothing is in flight, one packet always may, since a
+    /// window smaller than a packet must not block a host.
     #[inline]
     fn has_room(&self, host: HostId, bytes: u16) -> bool {
         let in_flight = self.destinations[self.index_of(host)].in_flight;

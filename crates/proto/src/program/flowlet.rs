@@ -16,8 +16,8 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FlowletConfig {
-        /// Idle time between two packets of a queue pair above which the second starts a new flowlet, whose path is
-        /// random.
+        /// Idle time between two packets of a queue pair above which the second packet starts a new flowlet. The path
+        /// of a new flowlet is random.
         #[param(AboveZero; example = "100us"; source = "LetFlow (NSDI 2017), section 3.1")]
         pub gap: Span,
     }

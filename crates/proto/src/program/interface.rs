@@ -114,7 +114,7 @@ pub enum Verdict {
     /// The program holds the packet in the switch's buffer, and emits it later.
     Hold,
     /// The program holds the packet outside the switch's buffer, for example in a recirculation port, and emits it
-    /// later. The packet is not charged to the lossless class, not even while it waits at its egress port afterwards.
+    /// later. The packet is not charged to the lossless class, even while it waits at its egress port afterwards.
     HoldOutside,
 }
 
@@ -141,8 +141,8 @@ pub struct QpNotice {
     pub src: HostId,
     /// The responder.
     pub dst: HostId,
-    /// True when the first message is posted. False when the last message is acknowledged and the queue pair is
-    /// destroyed.
+    /// True when the first message is posted. False when the last message is acknowledged, which destroys the queue
+    /// pair.
     pub opens: bool,
 }
 
@@ -211,11 +211,10 @@ interface! {
         }
         /// Handles the opening or destruction of any queue pair of the fabric.
         ///
-        /// The notification crosses the fabric without a packet. It arrives later than the event by one
-        /// synchronisation window of the engine (see the engine in ARCHITECTURE.md). It never arrives after the queue
-        /// pair's first packet. For a destroyed queue pair, it may arrive before the last packets in flight.
-        /// Notifications for the same time arrive in the order of their sources, after all other events of that time
-        /// at the switch.
+        /// The notification crosses the fabric without a packet. It arrives one synchronisation window of the engine
+        /// after the event (see the engine in ARCHITECTURE.md), but never after the queue pair's first packet. The
+        /// notification of a destroyed queue pair may arrive before the last packets in flight. Notifications for the
+        /// same time arrive in the order of their sources, after all other events of that time at the switch.
         fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
             let _ = (notice, out);
         }

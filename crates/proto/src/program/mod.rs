@@ -2,7 +2,7 @@
 //!
 //! A program has the facilities of hardware: headers, registers, the length of the queue that a packet leaves behind,
 //! and a choice among the equal-cost ports. It can drop, mirror and emit packets. Each switch to which a program is
-//! attached has one instance.
+//! attached has its own instance of the program.
 
 mod annulus;
 mod bicc;

@@ -272,13 +272,13 @@ interface! {
         /// The retransmission timeout.
         fn rto(&self) -> Span;
         /// The hardware state of a queue pair that tracks which of `packets` packets in flight arrived and which are
-        /// lost, field by field. Every transport also has a timer at the sender and, except DCP, a cumulative PSN at
-        /// both hosts, which are not listed. DCP tracks messages instead of packets (section 4.5): its cumulative
-        /// MSNs are listed, and its state does not grow with `packets`.
+        /// lost, field by field. Two parts are not listed: the timer at the sender, and the cumulative PSN at both
+        /// hosts. DCP tracks messages instead of packets (section 4.5). Its cumulative MSNs are listed, and its state
+        /// does not grow with `packets`.
         ///
-        /// A bitmap has a bit for each packet in flight. Only the bitmaps of the receivers of MP-RDMA, UET and MRC have
-        /// a fixed size. IRN has five bitmaps (DCP, Table 3), and other transports have one for each set of PSNs that
-        /// hardware must keep. The transmission time of a packet takes 32 bits.
+        /// A bitmap has a bit for each packet in flight. Only the bitmaps of the receivers of MP-RDMA, UET and MRC
+        /// have a fixed size. IRN has five bitmaps (DCP, Table 3), and other transports have one for each set of PSNs
+        /// that hardware must keep. The transmission time of a packet takes 32 bits.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
         /// Number of messages that the receiver tracks at the same time, with state of their own in
         /// [`tracking`](Self::tracking). None if the receiver tracks only packets.
@@ -320,8 +320,8 @@ interface! {
             let _ = window;
             AckInterval::EVERY_PACKET
         }
-        /// The largest number of round trips that a packet needs if nothing is lost, including the one in which the
-        /// sender requests credit.
+        /// The largest number of round trips that a packet needs if nothing is lost, including the round trip in which
+        /// the sender requests credit.
         fn round_trips(&self) -> u32 {
             1
         }

@@ -76,8 +76,8 @@ fn marks_and_trims_are_skipped_once() {
     }
 }
 
-/// Each selection takes at most one entropy value out of the state SKIP. If all are in that state, it selects the one
-/// that it takes out.
+/// Each selection takes at most one entropy value out of the state SKIP. If all values are in the state SKIP, the
+/// selection returns the value that it takes out.
 #[test]
 fn one_send_revives_one() {
     let mut lb = MrcLb::new(&CONFIG, &environment(true), random());
@@ -153,7 +153,7 @@ fn probes_wait_for_their_plane() {
 }
 
 /// With a `min_active` of a quarter, 4 of the 16 entropy values are never retired, even if all packets are lost. With
-/// 0, one entropy value remains.
+/// a `min_active` of 0, one entropy value remains.
 #[test]
 fn some_always_stay() {
     let mut lb = four_planes(&CONFIG);
@@ -170,8 +170,8 @@ fn some_always_stay() {
     assert_eq!(lb.available(), 1);
 }
 
-/// A plane without usable entropy values is passed over even if only its port is free. It is used again as soon as a
-/// probe of one of its entropy values succeeds.
+/// A plane without usable entropy values is passed over, even if no other plane has a free port. The plane is used
+/// again as soon as a probe of one of its entropy values succeeds.
 #[test]
 fn a_dead_plane_is_passed_over() {
     let mut lb = four_planes(&CONFIG);
@@ -184,8 +184,8 @@ fn a_dead_plane_is_passed_over() {
     assert!(take(&mut lb, 12).iter().all(|&ev| ev == plane[0]), "in use, and skipped first");
 }
 
-/// The entropy values of a plane name consecutive paths. Path numbers wrap at 8,192, the number of paths for 8 planes,
-/// whatever the first path is.
+/// The entropy values of a plane name consecutive paths. With 8 planes there are 8,192 paths, and path numbers wrap
+/// after the last path.
 #[test]
 fn entropy_values_of_a_plane_name_successive_paths() {
     for seed in 0..50 {
@@ -212,8 +212,8 @@ fn denied_paths_are_never_used() {
     assert_eq!((lb.available(), lb.next_probe()), (15, None));
 }
 
-/// Reports about entropy values that are not in the set change nothing: those of other queue pairs, or of a set that
-/// was drawn for another number of ports.
+/// Reports about entropy values that are not in the set change nothing. Such values belong to other queue pairs, or to
+/// a set that was drawn for another number of ports.
 #[test]
 fn other_entropy_values_mean_nothing() {
     let mut lb = four_planes(&CONFIG);

@@ -262,8 +262,8 @@ fn state_is_as_table_1_says() {
     assert_eq!((bits(1), bits(8)), (74, 193));
 }
 
-/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next one. The entropy of an unmarked ACK
-/// replaces the oldest one in a full buffer, however many uses that one has left.
+/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next one. If the buffer is full, the
+/// entropy of an unmarked ACK replaces the oldest entropy, even if the oldest entropy has uses left.
 #[test]
 fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     let mut reps = sender(&RepsConfig { buffer: 2, reuse: 3, ..config() }, false);

@@ -1,15 +1,15 @@
 //! The destination ToR. It holds packets that overtake the TAIL until the TAIL arrives or a timer expires.
 //!
 //! Special cases:
-//! - Lost TAIL: held packets are released shortly after the estimated arrival of the TAIL, and a CLEAR is sent, since
-//!   the source ToR waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR (section 3.4;
-//!   in the public simulator only the TAIL does). The epoch of the TAIL counts as complete.
-//! - A TAIL or another packet of the old path that arrives after this release is forwarded immediately. It is out of
-//!   order, but holding it has no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
+//! - The TAIL is lost. Held packets are then released shortly after the estimated arrival of the TAIL, and the epoch
+//!   of the TAIL counts as complete. A CLEAR is sent, since the source ToR waits for one. In the paper "the TAIL or
+//!   the T_resume timer packet" becomes a CLEAR (section 3.4). In the public simulator only the TAIL does.
+//! - The TAIL or another packet of the old path arrives after this release. The packet is forwarded immediately. It is
+//!   out of order, but holding it has no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
 //! - A retransmission is treated like any packet: it carries the epoch and phase in which it passes the source ToR.
 //! - A packet of an earlier epoch is forwarded immediately, ahead of held packets, since it was sent before them.
-//! - A packet of a later epoch may arrive while packets are held, if the queue pair was idle before its CLEAR arrived.
-//!   Held packets are then released ahead of this packet, as after a timeout.
+//! - A packet of a later epoch arrives while packets are held. This is possible if the queue pair was idle before its
+//!   CLEAR arrived. Held packets are then released ahead of the new packet, as after a timeout.
 
 use super::ConweaveConfig;
 use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};
@@ -57,8 +57,7 @@ struct Arrivals {
     old_path: Option<(Stamp, Time)>,
     /// The time at which the TAIL passed the source ToR. It is valid while packets are held.
     tail: Stamp,
-    /// The time at which held packets are released unless the TAIL arrives before. It is valid while packets are
-    /// held.
+    /// The time at which held packets are released if the TAIL has not arrived. It is valid while packets are held.
     release: Time,
     /// Held packets, each with the port on which it arrived.
     held: VecDeque<(Packet, u16)>,
@@ -259,8 +258,8 @@ impl Destination {
     }
 }
 
-/// Forwards a packet. With [`Verdict::Forward`], it would be sent before the packets in `out`. A packet that overtook
-/// them (`outran`) is therefore appended to `out`.
+/// Forwards a packet. [`Verdict::Forward`] would send it before the packets in `out`. If the packet overtook these
+/// packets (`outran`), it is therefore appended to `out`.
 fn in_order(packet: &Packet, at: &Passage, outran: bool, out: &mut Vec<Emitted>) -> Verdict {
     if !outran {
         return Verdict::Forward;

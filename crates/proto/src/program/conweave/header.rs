@@ -7,10 +7,10 @@ pub(super) const MAX_PORTS: u16 = 1 << 8;
 
 const EPOCHS: u8 = 1 << 4;
 
-/// The largest number of epochs by which a packet may be ahead of the destination ToR's epoch. The source ToR starts an
-/// epoch only when the previous one was answered, or after an idle time. A packet is therefore more than one epoch
-/// ahead only if all packets of an epoch were lost. Of the other twelve values, one is the current epoch, and eleven
-/// belong to late packets of earlier epochs.
+/// The largest number of epochs by which a packet may be ahead of the destination ToR's epoch. The source ToR starts
+/// an epoch only after the reply to the previous epoch, or after an idle time. A packet is therefore more than one
+/// epoch ahead only if all packets of an epoch were lost. The other values of the field are the current epoch and
+/// eleven earlier epochs, to which late packets belong.
 const MOST_AHEAD: u8 = 4;
 
 /// The content of a data packet's tag, written by the source ToR: 16 bits.
@@ -81,9 +81,9 @@ impl Header {
 pub(super) struct Stamp(u16);
 
 impl Stamp {
-    /// The unit is 8.192 ns, which is a shift in hardware. 65,536 units are 537 us, which is more than the published
-    /// expiry of 300 us. An idle time longer than the expiry begins a new epoch, and stamps of different epochs are
-    /// never compared.
+    /// The unit is 8.192 ns, which is a shift in hardware. Stamps wrap after 65,536 units, or 537 us. This is more
+    /// than the published expiry of 300 us. An idle time longer than the expiry begins a new epoch, and stamps of
+    /// different epochs are never compared.
     const UNIT_SHIFT: u32 = 13;
 
     pub fn of(now: Time) -> Stamp {

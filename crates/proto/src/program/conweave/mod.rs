@@ -1,12 +1,12 @@
 //! ConWeave ("Network Load Balancing with In-network Reordering Support for RDMA", SIGCOMM 2023).
 //!
-//! A queue pair stays on one path as long as replies on that path arrive in time. Otherwise its [source] ToR sends
-//! one last packet on this path, the TAIL, and continues on another path. The [destination] ToR holds packets that
-//! overtake the TAIL, so that the host sees no reordering. A queue pair that was idle for long takes any path without
-//! a TAIL. Each ToR plays both roles. The fields that the two exchange are in [header].
+//! A queue pair stays on one path as long as replies on that path arrive in time. After a late reply, its [source] ToR
+//! sends one last packet on this path, the TAIL, and continues on another path. The [destination] ToR holds packets
+//! that overtake the TAIL, so that the host sees no reordering. A queue pair that was idle for long takes any path
+//! without a TAIL. Each ToR plays both roles. The fields that the two ToRs exchange are in [header].
 //!
 //! The steps follow the description in the paper's section 3 and the behaviour of its authors' public simulator.
-//! Differences are noted at each step, except:
+//! Differences are noted at each step, with two exceptions:
 //! - A path is the source ToR's choice of a port. In fabrics of more than two tiers, ECMP determines the rest of the
 //!   path.
 //! - The number and length of reordering queues are unlimited, and counted.
@@ -31,8 +31,8 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ConweaveConfig {
-        /// Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between its two
-        /// ToRs.
+        /// Time that a reply may take, in addition to the unloaded round trip between the two ToRs of the queue pair.
+        /// After this time the queue pair is rerouted.
         #[param(AboveZero; example = "4us";
             source = "the simulator published with ConWeave; over links of 1 us in two tiers the 8 us of the paper's table 3")]
         pub reply_extra: Span,
@@ -58,8 +58,8 @@ parameters! {
 /// The program of a single switch, in both roles.
 ///
 /// It processes only data between ToRs, and the packets that the programs of other ToRs send to it. All other packets
-/// pass unchanged. A trimmed packet counts as lost: it overtakes data in the control queues, so it indicates nothing
-/// about the arrival of earlier packets.
+/// pass unchanged. A trimmed packet counts as lost. It overtakes data in the control queues, so its arrival does not
+/// show that earlier packets have arrived.
 pub struct Conweave {
     source: Source,
     destination: Destination,

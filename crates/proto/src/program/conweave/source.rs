@@ -28,7 +28,7 @@ pub(super) struct Source {
 pub(super) struct Counts {
     pub reroutes: u64,
     /// Reroutes that failed because both sampled paths were marked recently, or because there is only one path. Each
-    /// packet that tries counts.
+    /// packet for which a reroute fails adds one.
     pub reroutes_refused: u64,
     pub moves_after_idle: u64,
     pub replies_in_time: u64,
@@ -101,10 +101,10 @@ impl Source {
         let mut tail = Stamp::default();
         match route.phase {
             _ if known.is_none() => header.init = true,
-            // No packet of the queue pair is left in the fabric, so any path is possible, as with flowlets. Only this
-            // rule compensates for a lost CLEAR: the source ToR "keeps track of an inactive period of connection, i.e.,
-            // the gap between the last packet process time and the current time" (section 3.2.3). The public simulator
-            // does so too.
+            // No packet of the queue pair is left in the fabric, so any path is possible. Only this rule compensates
+            // for a lost CLEAR: the source ToR "keeps track of an inactive period of connection, i.e., the gap between
+            // the last packet process time and the current time" (section 3.2.3). The public simulator has this rule
+            // too.
             _ if idle_for > self.expiry => {
                 self.counts.clears_missed += u64::from(matches!(route.phase, Phase::Rerouted(_)));
                 if let Some(port) = self.sample(route.dst, at, None) {
@@ -125,7 +125,7 @@ impl Source {
                     }
                     // The queue pair stays on its path, and the next packet tries again. Without another path there is
                     // no reordering, so neither a TAIL nor a CLEAR is needed ("rerouting is aborted", section 3.2.2).
-                    // The public simulator ends the epoch with a TAIL here as well.
+                    // The public simulator ends the epoch with a TAIL even in this case.
                     None => self.counts.reroutes_refused += 1,
                 }
             }
@@ -139,10 +139,10 @@ impl Source {
             if known.is_some() {
                 route.epoch = route.epoch.next();
             }
-            // The reply time is based on the unloaded round trip between the two ToRs of the queue pair, which the
-            // public simulator has for each destination ToR. This round trip is 4 us over four links of 1 us ("the
-            // ToR-to-ToR basis propagation delay", appendix B.1), for which the paper has a theta_reply of 8 us (table
-            // 3).
+            // The reply time is based on the unloaded round trip between the two ToRs of the queue pair. The public
+            // simulator has this round trip for each destination ToR. Over four links of 1 us it is 4 us ("the
+            // ToR-to-ToR basis propagation delay", appendix B.1). For this case the paper has a theta_reply of 8 us
+            // (table 3).
             let reply_within = self.distances.round_trip_to(route.dst) + self.reply_extra;
             route.phase = Phase::AwaitingReply(at.now + reply_within);
             (header.epoch, header.port) = (route.epoch, route.port);
@@ -180,9 +180,9 @@ impl Source {
         Route { dst, port, epoch: Epoch::default(), phase: Phase::Over, last: at.now }
     }
 
-    /// The first of two random ports, other than `except`, whose path was not marked recently. The public simulator may
-    /// also draw the current port. The paper requires another path (section 3.2: "there exists a viable path that is
-    /// not congested" besides "the existing path").
+    /// Draws two random ports other than `except`, and returns the first one whose path was not marked recently. The
+    /// public simulator may also draw the current port. The paper requires another path (section 3.2: "there exists a
+    /// viable path that is not congested" besides "the existing path").
     fn sample(&mut self, dst: HostId, at: &Passage, except: Option<u8>) -> Option<u8> {
         let ports = at.ports.min(MAX_PORTS);
         let except = except.map(u16::from).filter(|&port| port < ports);

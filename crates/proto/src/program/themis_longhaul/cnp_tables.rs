@@ -1,38 +1,38 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): the throttled flows and their registers.
 //!
-//! The cache is an array of registers that the data plane writes when a CNP passes, in the slot given by a hash of
-//! the data receiver's address and the queue pair. Section V-B, where the register stores a hash, permits two
-//! variants of slots. Without a key, flows that share a slot cannot be distinguished. With 32 bits of the hash as a
-//! fingerprint, a packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its slot.
-//! The store is a table with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP
-//! passed, and then resets the slot in the cache. A data packet is looked up in the cache first, then in the store.
+//! The cache is an array of registers. When a CNP passes, the data plane writes the slot given by a hash of the data
+//! receiver's address and the queue pair. Section V-B, where the register stores a hash, permits two variants of
+//! slots. Without a key, flows that share a slot cannot be distinguished. With 32 bits of the hash as a fingerprint, a
+//! packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its slot. The store is a
+//! table with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP passed, and then
+//! resets the slot in the cache. A data packet is looked up in the cache first, then in the store.
 //!
 //! In hardware, a CNP has the data receiver's address as its source and carries the data sender's QPN. A data packet
-//! has the same address as its destination and carries the data receiver's QPN. Here sender and receiver know a queue
-//! pair by the same number.
+//! has the data receiver's address as its destination and carries the data receiver's QPN. Here sender and receiver
+//! know a queue pair by one number.
 //!
 //! Choices where the paper is silent:
 //! - Location of the registers of Algorithm 1: each slot of the cache and each entry of the store has a set of them.
-//!   The control plane copies the registers of the slot into the new entry before it resets the slot, so that the
-//!   flow continues in its state. After a collision, this state includes the other flow's CNPs. If the slot does not
-//!   hold the flow's registers, the entry starts instead in the state after the CNP that requested it, at the time of
-//!   that CNP. This is so without a cache, and if the slot was reset, expired or came into use anew since the flow's
-//!   last CNP. With fingerprints or `reset_own`, it is also so if another flow's CNP was the last to write the slot.
-//!   The control plane knows these events.
-//! - A CNP of a flow in the store changes only the entry. Otherwise each CNP would fill the slot that the entry is
-//!   meant to free.
-//! - A slot whose flow has returned to normal is a miss, like an empty one.
-//! - By default and without fingerprints, the reset does not check which flow uses the slot. Another flow with the
-//!   same slot is then not throttled until its own entry is installed or its next CNP arrives. With `reset_own` or
+//! - Start of an entry: the control plane copies the registers of the slot into the new entry before it resets the
+//!   slot, so that the flow continues in its state. After a collision, this state includes the other flow's CNPs. If
+//!   the slot does not hold the flow's registers, the entry starts in the state after the CNP that requested the
+//!   entry, at the time of that CNP. This is so without a cache, and if the slot was reset, expired or came into use
+//!   anew since the flow's last CNP. With fingerprints or `reset_own`, it is also so if another flow's CNP was the
+//!   last to write the slot. The control plane knows these events.
+//! - A CNP of a flow in the store changes only the entry. The entry is meant to free the slot, so the CNP must not
+//!   fill the slot again.
+//! - A slot whose flow has returned to normal is a miss, like an empty slot.
+//! - By default and without fingerprints, the reset does not check which flow uses the slot. Another flow with this
+//!   slot is then not throttled until its own entry is installed or its next CNP arrives. With `reset_own` or
 //!   fingerprints, the reset keeps the slot if another flow's CNP was the last to write it.
 //! - A slot is released when its flow returns to normal. With `expiry` it is also released when no CNP has arrived for
 //!   that time ("expired register entries", section V-B). Packets of the flow may still loop then, and may be
 //!   overtaken.
 //! - Each flow has at most one pending installation in the control plane.
-//! - Entries do not expire, so that a flow keeps its lower alpha and the next congestion throttles it faster. When
-//!   the store is full, a new flow replaces the idle one with the oldest last CNP. A flow is idle if it had no CNP
-//!   for longer than beta, and if it has returned to normal or had no packet for as long. If none is idle, the new
-//!   flow stays in the cache, which is not reset, and its next CNP requests an entry again.
+//! - Entries do not expire, so that a flow keeps its lower alpha and the next congestion throttles it faster. When the
+//!   store is full, a new flow replaces the idle flow whose last CNP is the oldest. A flow is idle if it had no CNP
+//!   for longer than beta, and if it has returned to normal or had no packet for longer than beta. If no flow is idle,
+//!   the new flow stays in the cache, the slot is not reset, and the next CNP requests an entry again.
 
 use super::throttling::{FlowState, FlowStatus, Throttling};
 use anabranch_base::{Duration, HostId, QpId, Time};
@@ -46,8 +46,8 @@ pub struct CnpTables {
     fingerprints: bool,
     /// The time without a CNP after which a slot is free.
     expiry: Option<Duration>,
-    /// Whether the control plane, when it has made a flow's entry, resets the flow's slot only if this flow was the
-    /// last to write it.
+    /// Whether the control plane resets a flow's slot only if this flow was the last to write the slot. The control
+    /// plane resets slots when it has made an entry.
     reset_own: bool,
     /// CNP_Cache. It is empty if there is none.
     cache: Vec<CacheSlot>,
@@ -70,8 +70,8 @@ pub struct TableCounts {
     pub installs_refused: u64,
     /// Entries that replaced an idle one.
     pub entries_reused: u64,
-    /// CNPs with which a flow began to write to a slot of the cache that another throttled flow was using. Its
-    /// further CNPs do not count, unless it lost the slot in between.
+    /// CNPs with which a flow began to write to a slot of the cache that another throttled flow was using. Further
+    /// CNPs of the flow count only after it has lost the slot.
     pub collisions: u64,
 }
 
@@ -79,8 +79,8 @@ pub struct TableCounts {
 pub struct FlowRegisters<'a> {
     /// The registers of the flow.
     pub state: &'a mut FlowState,
-    /// Whether the registers are those of another flow: no CNP of this packet's flow has written to the slot since the
-    /// slot came into use. The data plane cannot know this, so the value affects nothing but a counter.
+    /// Whether the registers belong to another flow. This is so if no CNP of this packet's flow has written to the
+    /// slot since the slot came into use. The data plane cannot know this, so the value affects nothing but a counter.
     pub is_wrong_flow: bool,
 }
 

@@ -13,12 +13,12 @@ parameters! {
         /// 16).
         #[param(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
         pub cnp_interval: Span,
-        /// Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If it is not, the
-        /// receiver sends CNPs for marked packets as well (figure 16).
+        /// Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If the mark is
+        /// kept, the receiver sends CNPs for marked packets as well (figure 16).
         #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub clear_marks: bool,
-        /// Whether only queue pairs whose TCP handshake passed the switch have an entry. Otherwise all queue pairs have
-        /// one (figure 17).
+        /// Whether only queue pairs whose TCP handshake passed the switch have an entry. If false, all queue pairs
+        /// have an entry (figure 17).
         #[param(any; example = true; source = "Themis-longhaul, section IV")]
         pub monitor: bool,
         /// Whether entries are removed when their queue pair is destroyed. Otherwise they never are (figure 17).
@@ -34,7 +34,7 @@ parameters! {
         /// Delay from the control plane to the table.
         #[param(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
-        /// Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it has
+        /// Whether the external switch of the receivers' data centre also sends CNPs, even for packets that it has
         /// marked itself. Daemons then report to the switches of both data centres.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true;

@@ -2,9 +2,9 @@
 //! 5).
 //!
 //! Queue pairs are set up over TCP, and TCP within a data centre never passes its external switch (ESW). A handshake
-//! that passes the switch is therefore one between data centres. To withstand SYN floods, the switch keeps no state for
-//! a SYN: it answers with a SYN cookie, and records only clients that return the cookie. The switch resets such a
-//! client, which then connects again:
+//! that passes the switch is therefore a handshake between data centres. To withstand SYN floods, the switch keeps no
+//! state for a SYN. It answers with a SYN cookie, and records only clients that return the cookie. The switch resets
+//! such a client, which then connects again:
 //!
 //! ```text
 //! client   SYN ->           <- SYN-ACK (cookie)   ESW keeps nothing
@@ -14,15 +14,15 @@
 //! ```
 //!
 //! Choices where the paper is silent:
-//! - A cookie is valid to the end of the [`COOKIE_SLOT`] after the one in which it was made.
+//! - A cookie is valid to the end of the [`COOKIE_SLOT`] after the slot in which it was made.
 //! - An ACK without a valid cookie is forwarded, since the segments of established connections are ACKs too. If the
 //!   server has no such connection, the server resets it. One in 2^31 ACKs of an established connection acknowledges a
 //!   valid cookie by chance, and its connection is then reset.
 //! - A record ends with the ACK that is reported to the control plane. The array therefore contains only handshakes in
 //!   progress, and abandoned handshakes until another connection needs the register.
-//! - If two connections share a register, the later one takes it. If the earlier one has not yet connected again, its
-//!   client gets another cookie. If its second SYN has passed, its ACK passes too, without a report. A connection is
-//!   mistaken for another only if the fingerprints are equal too.
+//! - If two connections share a register, the later connection takes it. If the client of the earlier connection has
+//!   not yet connected again, it gets another cookie. If its second SYN has passed, its ACK passes too, without a
+//!   report. A connection is mistaken for another only if the fingerprints are equal too.
 
 use anabranch_base::{Duration, HostId, Stream, Time};
 
@@ -100,7 +100,7 @@ pub struct MonitorCounters {
     pub cookies: u64,
     /// Cookies that were returned in time, and whose clients were reset.
     pub recorded: u64,
-    /// ACKs that neither complete a recorded handshake nor return a valid cookie: forged or late ones, and ACKs of
+    /// ACKs that neither complete a recorded handshake nor return a valid cookie. They are forged, late, or belong to
     /// established connections.
     pub unverified: u64,
     /// Records that the record of another connection overwrote.
@@ -171,8 +171,8 @@ impl HandshakeMonitor {
             self.counters.unverified += 1;
             return MonitorVerdict::Forward;
         }
-        // Section IV: the switch records the connection, and sends a RST so that the client connects again. If the same
-        // ACK arrives twice, the second one overwrites the connection's own record.
+        // Section IV: the switch records the connection, and sends a RST so that the client connects again. If this
+        // ACK arrives twice, the second copy overwrites the connection's own record.
         let was_other =
             !matches!(register, TcpRegister::Empty) && register != TcpRegister::Recorded(fingerprint);
         self.counters.overwritten += u64::from(was_other);
@@ -224,8 +224,8 @@ fn slot_of(now: Time) -> u64 {
     now.0 / COOKIE_SLOT.0
 }
 
-/// A keyed hash of the addresses, ports and time slot. It represents the switch's hash, which also has few rounds. It
-/// is not cryptographically secure.
+/// A keyed hash of the addresses, ports and time slot. It represents the switch's hash. It has few rounds and is not
+/// cryptographically secure.
 fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
     /// 2^64 divided by the golden ratio: an odd number without a pattern in its bits.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;

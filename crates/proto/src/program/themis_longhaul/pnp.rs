@@ -22,7 +22,7 @@ use crate::program::interface::{
 use crate::{Packet, Repr, StateField};
 use anabranch_base::{Duration, HostId, Stream, Time};
 
-/// Number of registers of the TCP-cookie array. The paper does not specify it, but section VI gives this number for the
+/// Number of registers of the TCP-cookie array. The paper does not specify it. Section VI gives this number for the
 /// other tables.
 pub const TCP_COOKIE_REGISTERS: u32 = 1024;
 
@@ -122,7 +122,7 @@ impl Pnp {
         if !self.serves(notice.src, notice.dst, sites) {
             return;
         }
-        // TCP within the data centre does not pass this switch. The daemon always reports a queue pair, since its host
+        // TCP within the data centre does not pass this switch. The daemon reports every queue pair, since its host
         // does not know the data centre of the other host.
         if self.monitor.is_some() && sites.crosses(notice.src, notice.dst) {
             if sites.is_own(notice.src) {
@@ -143,7 +143,7 @@ impl Pnp {
     }
 
     /// Whether daemons report a queue pair between two hosts to this switch. They report to the switch of the
-    /// requester's data centre, and with `both_ends` also to the one of the responder's.
+    /// requester's data centre, and with `both_ends` also to the switch of the responder's data centre.
     fn serves(&self, src: HostId, dst: HostId, sites: &Sites) -> bool {
         sites.is_own(src) || (self.both_ends && sites.is_own(dst))
     }

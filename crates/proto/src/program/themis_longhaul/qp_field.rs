@@ -9,10 +9,10 @@
 //! Choices where the paper is silent:
 //! - Full table: the entry is refused and counted, and not tried again. The queue pair then gets no CNPs from this
 //!   switch.
-//! - Lifetime of a known pair of hosts: unlimited. The CPU's memory is not scarce, and a host that moves back into the
-//!   data centre costs unneeded entries at worst.
-//! - Delay of the monitor's report: the pair is known when the daemon's packet is handled, since the handshake precedes
-//!   the setup of the queue pair.
+//! - Lifetime of a known pair of hosts: unlimited. The CPU's memory is not scarce. If a host moves back into the data
+//!   centre, the pair only costs unneeded entries.
+//! - Delay of the monitor's report: the pair is known when the daemon's packet is handled, since the handshake
+//!   precedes the setup of the queue pair.
 
 use super::config::PnpConfig;
 use crate::PathFacts;
@@ -132,8 +132,8 @@ impl QpField {
 
 /// The part of an external switch's control plane that maintains the QP_field table.
 ///
-/// A queue pair's first message is posted `setup` after its INIT. Changes of the table that would be due before `now`
-/// are made at `now`, since no packet could have passed in between.
+/// A queue pair's first message is posted `setup` after its INIT. A change of the table that is due before the first
+/// message is made when the first message is posted. No packet of the queue pair could have passed before.
 pub struct ControlPlane {
     monitor: bool,
     expire: bool,
@@ -170,7 +170,7 @@ impl ControlPlane {
         self.pairs.insert((src, dst));
     }
 
-    /// Handles the first message of a queue pair, which its daemon reported at setup.
+    /// Handles the first message of a queue pair. The queue pair's daemon has reported the queue pair at setup.
     ///
     /// The times of calls must not decrease.
     pub fn handle_init(&mut self, now: Time, packet: &DaemonPacket, table: &mut QpField) {

@@ -1,20 +1,20 @@
 //! Themis-longhaul, Algorithm 1 and appendix D: the number of loops of each packet of a flow.
 //!
 //! Choices where the paper is silent or ambiguous:
-//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: every CNP then
-//!   counts. The printed test would never be true again, so that an alpha that was halved to 1 would end all
+//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`. This differs only for alpha = 1, where every CNP
+//!   then counts. The printed test never holds for alpha = 1, so that an alpha that was halved to 1 would end all
 //!   throttling. Halving stops at 1.
 //! - In the printed form, alpha catches up with the count. If it starts at 5, it is 7 after the seventh CNP, and from
 //!   then on the test holds for every CNP (8 % 7, 9 % 8, ...). The text of section V-B describes the opposite, a
 //!   growth that slows down. [`Growth`] offers both.
-//! - Algorithm 1 never lowers `loop_num`. Appendix D gives the packets of a recovering flow one loop, so that they stay
-//!   behind looping packets. But packets return in the order of the queue, not of PSNs, so that a packet with one loop
-//!   would be released before an older one with more loops left. Therefore a recovering flow's packets still get
-//!   `loop_num` loops.
-//! - Another register of appendix D, the PSN of the last released packet, ends the looping of such packets earlier. A
-//!   looping packet of a recovering flow is released when it returns, however many loops it has left, if it directly
-//!   follows that PSN. This takes one loop if its predecessor was released before. If a PSN is missing, since the
-//!   packet was lost before the switch, the wait ends when the loops run out.
+//! - Algorithm 1 never lowers `loop_num`. Appendix D gives the packets of a recovering flow one loop, so that they
+//!   stay behind looping packets. But packets return in the order of the queue, not of PSNs. A packet with one loop
+//!   would therefore be released before an older packet with more loops left. Here the packets of a recovering flow
+//!   still get `loop_num` loops.
+//! - Another register of appendix D, the PSN of the last released packet, ends the looping of a recovering flow
+//!   earlier. A looping packet of the flow is released when it returns, however many loops it has left, if it directly
+//!   follows that PSN. If its predecessor was released before, the packet makes one loop. If the predecessor was lost
+//!   before the switch, the wait ends when the loops run out.
 //! - An arriving packet that needs no loop shows that no packet of the flow is in the port. Only then does the flow
 //!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. Thus `loop_num`
 //!   never falls while that could let a packet overtake another.
@@ -43,8 +43,8 @@ pub enum FlowStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Packets loop until they directly follow the last forwarded packet or have made their loops, so that none
-    /// overtakes another.
+    /// A packet stops looping when it directly follows the last forwarded packet, or when it has made its loops. No
+    /// packet overtakes another.
     Rate,
     /// Packets no longer loop, and may overtake looping ones. This is for NICs that accept packets out of order.
     Direct,
@@ -58,11 +58,11 @@ parameter_choices!(Recovery: "rate" = Rate, "direct" = Direct, "none" = None);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// The CNPs with `cnp_num % alpha == 1`, where `cnp_num` counts the CNPs since the last quiet period, as in the
-    /// printed pseudocode.
+    /// The CNPs with `cnp_num % alpha == 1`, as in the printed pseudocode. `cnp_num` counts the CNPs since the last
+    /// quiet period.
     Printed,
     /// The first CNP, then every alpha-th CNP after the previous increase, as in the text of section V-B. The test is
-    /// the same, but an increase resets `cnp_num` to 1.
+    /// that of [`Growth::Printed`], but an increase resets `cnp_num` to 1.
     Spaced,
 }
 
@@ -94,8 +94,8 @@ pub struct FlowState {
     pub cnp_num: u32,
     /// `cnp_time`: the arrival of the last CNP.
     pub cnp_time: Time,
-    /// The PSN of the last packet that was forwarded to its port (appendix D). None before the first one since the
-    /// registers were allocated.
+    /// The PSN of the last packet that was forwarded to its port (appendix D). None before the first such packet since
+    /// the registers were allocated.
     pub last_sent: Option<u32>,
     /// The time at which a data packet of the flow last arrived, or returned from the recirculation port. The control
     /// plane uses it to find idle entries for reuse.

@@ -7,12 +7,15 @@
 //!
 //! A packet that returns from the port passes the ingress, where its flow is looked up again. The flow may no longer
 //! be in the tables, for example because it was found there only by a collision. The packet then continues with the
-//! number of loops in its header, or, where order does not matter (direct recovery), it is released immediately.
+//! number of loops in its header. Under direct recovery, where order does not matter, it is released immediately
+//! instead.
 //!
-//! Packets of a flow are released in order, except under direct recovery, if its cache slot expires while they loop,
-//! and in two cases that exist in hardware too. Either another flow uses the same cache slot, or go-back-N
-//! retransmits packets that still loop. The latter is harmless: no packet is released before some copy of its
-//! predecessor.
+//! Packets of a flow are released in order, with these exceptions:
+//! - Recovery is direct.
+//! - The flow's cache slot expires while packets loop.
+//! - Another flow uses the flow's cache slot. This occurs in hardware too.
+//! - Go-back-N retransmits packets that still loop. This occurs in hardware too. It is harmless: no packet is released
+//!   before some copy of its predecessor.
 
 use super::cnp_tables::CnpTables;
 use super::recirculation::{LoopingPacket, Recirculation};
@@ -56,8 +59,8 @@ parameters! {
         #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
         #[param(any; example = "1ms"; source = "unspecified; section V-B: expired register entries"; default = "0us")]
         pub cache_expiry: Span,
-        /// Whether the control plane, when it has made a flow's entry in CNP_Store, resets the flow's slot of
-        /// CNP_Cache only if this flow was the last to write it.
+        /// Whether the control plane resets a flow's slot of CNP_Cache only if this flow was the last to write the
+        /// slot. The control plane resets the slot when it has made the flow's entry in CNP_Store.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; section V-B: the control plane resets the register";
             default = false)]
@@ -245,8 +248,8 @@ impl Trp {
             return Verdict::HoldOutside;
         }
         if out.len() > queued {
-            // Packets that return at this very time must go first. A forwarded packet would be sent before those in
-            // `out`, so the packet is appended to `out`.
+            // Packets that return at this very time must go first. [`Verdict::Forward`] would send this packet before
+            // the packets in `out`, so it is appended to `out`.
             out.push(Emitted { packet: *packet, held: Held::OutsideBuffer });
             return Verdict::HoldOutside;
         }

@@ -2,9 +2,9 @@
 
 /// The packets of a queue pair that were sent to the receiving NIC: the Proxy Bitmap (section 4.2).
 ///
-/// It has two bits for each packet of the transmit window, in two halves. A half's base bit is the value of its bits
-/// that means "not received". The base bit flips when the start pointer leaves the half. All packets of the half have
-/// then been received, so that no bits need to be cleared.
+/// It has two bits for each packet of the transmit window, in two halves. Each half has a base bit. A bit that equals
+/// the base bit of its half means "not received". The base bit flips when the start pointer leaves the half. All
+/// packets of the half have then been received, so that no bits need to be cleared.
 pub(super) struct ProxyBitmap {
     /// Bit `psn % (2 * window)` stands for `psn`.
     words: Box<[u64]>,

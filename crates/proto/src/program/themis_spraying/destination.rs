@@ -27,8 +27,8 @@ pub(super) struct DestinationCounters {
     pub(super) valid: u64,
     /// NACKs that were dropped, since their packet was delivered.
     pub(super) invalid: u64,
-    /// NACKs that were stashed (or dropped, without lazy dropping), since it was not known whether their packet was
-    /// lost.
+    /// NACKs for which it was not known whether their packet was lost. With lazy dropping they were stashed, without
+    /// it they were dropped.
     pub(super) undetermined: u64,
     /// Stashed NACKs that were forwarded, since a later packet of the same path proved the loss.
     pub(super) confirmed: u64,
@@ -136,7 +136,7 @@ impl Destination {
             return Verdict::Drop;
         }
         // Lines 9-12, condition C2: a later packet of the same path has arrived, so the packet is lost. Without
-        // `confirmation`, this is assumed.
+        // `confirmation`, the packet is assumed to be lost.
         if !self.confirmation || qp.path_max[(psn % self.paths) as usize] > psn {
             self.counters.valid += 1;
             return Verdict::Forward;

@@ -47,7 +47,7 @@ parameters! {
         #[param(any; example = true; source = "Themis-spraying, section 4.2, C2")]
         pub confirmation: bool,
         /// Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity. Without
-        /// it, the NACK is dropped.
+        /// lazy drop, an undetermined NACK is dropped.
         #[param(any; example = true; source = "Themis-spraying, section 4.3")]
         pub lazy_drop: bool,
         /// Whether retransmissions take another path (section 4.4).
@@ -56,8 +56,8 @@ parameters! {
         /// Whether paths whose packets fail to arrive are avoided (section 4.4).
         #[param(any; example = true; source = "Themis-spraying, section 4.4")]
         pub failure_handling: bool,
-        /// The path of a missing packet is avoided once a packet that is more than this number of PSNs beyond the
-        /// missing one passes (OOO_THRESHOLD).
+        /// Distance in PSNs at which a path is avoided (OOO_THRESHOLD). The path of a missing packet is avoided once a
+        /// packet passes whose PSN exceeds the missing PSN by more than this number.
         #[param(1..=u32::MAX; example = 448; source = "Themis-spraying, section 6.2")]
         pub ooo_threshold: u32,
         /// Number of packets for which a path is avoided (AVOIDANCE_WINDOW).
@@ -186,8 +186,8 @@ impl Program for ThemisSpraying {
         }
     }
 
-    /// The sum of `nacks_valid`, `nacks_confirmed` and `avoidance_signals` is the number of NACKs that senders under
-    /// other ToRs receive, unless the fabric loses some.
+    /// If the fabric loses no NACKs, the sum of `nacks_valid`, `nacks_confirmed` and `avoidance_signals` is the number
+    /// of NACKs that senders under other ToRs receive.
     fn counters(&self) -> Vec<ProgramCounter> {
         let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
         let (source, destination) = (&self.source.counters, &self.destination.counters);

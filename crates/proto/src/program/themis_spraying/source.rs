@@ -114,8 +114,8 @@ fn base_path(salt: u64, qp: QpId, dst: HostId, paths: u32) -> u32 {
 
 /// A random relative path other than `path`.
 ///
-/// Section 4.4 does not specify whether this other path may be an avoided one. Here it is one that is not avoided, if
-/// there is any, since a packet that moves to a failed path would be lost there.
+/// Section 4.4 does not specify whether the new path may be an avoided path. Here avoided paths are excluded as long
+/// as another path is left, since a packet that moves to a failed path would be lost there.
 fn other_path(path: u32, paths: u32, avoidance: &[u32], random: &mut Stream) -> u32 {
     let is_good =
         |other: &u32| *other != path && avoidance.get(*other as usize).is_none_or(|&left| left == 0);

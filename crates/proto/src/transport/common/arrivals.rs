@@ -20,8 +20,8 @@ impl Arrivals {
         Arrivals { expected: 0, fresh: 0, set: PsnSet::new() }
     }
 
-    /// Marks `psn` as arrived. Returns the number of PSNs by which the ePSN advances, up to the lowest PSN that has not
-    /// arrived, or None for a duplicate.
+    /// Marks `psn` as arrived, and moves the ePSN to the lowest PSN that has not arrived. Returns the number of PSNs
+    /// by which the ePSN advances, or None for a duplicate.
     #[inline]
     pub fn accept(&mut self, psn: u32) -> Option<u32> {
         if psn < self.expected {
@@ -92,8 +92,7 @@ impl AnyOrder {
     }
 }
 
-/// Messages of which packets have arrived and which are not yet delivered. They are kept and delivered in the order of
-/// their PSNs.
+/// Undelivered messages of which packets have arrived. They are kept and delivered in the order of their PSNs.
 pub(in crate::transport) struct InOrder(VecDeque<OrderedMessage>);
 
 struct OrderedMessage {

@@ -73,11 +73,10 @@ impl Flow {
         }
     }
 
-    /// Whether the congestion control's window admits another packet when this many bytes are in flight.
+    /// Whether the congestion control's window admits another packet when `in_flight` bytes are in flight.
     ///
-    /// It does while the bytes in flight are below the window. This is the rule of the ns-3 RDMA simulators (HPCC's and
-    /// ConWeave's), where a queue pair is window-bound when the bytes on the fly reach the window. At least one packet
-    /// may always be in flight, so that a small window cannot stop the queue pair.
+    /// It does while the bytes in flight are below the window, as in the ns-3 RDMA simulators of HPCC and ConWeave.
+    /// One packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     pub fn window_allows(&self, in_flight: u64) -> bool {
         in_flight == 0 || in_flight < self.cc.window()
@@ -150,17 +149,18 @@ impl Flow {
         self.pacer.handle_timeout(now);
     }
 
-    /// Whether a packet requests an immediate ACK. It does so if the sender can send nothing more without an ACK. It
-    /// also does so if, at the current rate, the receiver's coalescing would delay the ACK by more than half an RTO,
-    /// which could let the RTO expire.
+    /// Whether a packet requests an immediate ACK. This is so if the sender can send nothing more without an ACK. It
+    /// is also so if the current rate is so low that the receiver's coalescing would delay the ACK by more than half
+    /// an RTO, which could let the RTO expire.
     #[inline]
     fn requests_ack(&mut self, now: Time, goes_on: bool) -> bool {
         !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow_rate))
     }
 }
 
-/// The methods of [`Sender`](super::interface::Sender) that a sender passes to its `flow` unchanged: the methods on
-/// messages, the load balancer and the counters, and, if only the pacer delays packets, those on pacing.
+/// The methods of [`Sender`](super::interface::Sender) that a sender passes to its `flow` unchanged. With `messages`,
+/// these are the methods on messages, the load balancer and the counters. With `pacing`, the methods on pacing are
+/// added. This is for senders in which only the pacer delays packets.
 macro_rules! forward_to_flow {
     (messages, pacing) => {
         forward_to_flow!(messages);

@@ -30,8 +30,8 @@ interface! {
         fn next_timeout(&mut self) -> Option<Time>;
         /// The part of [`next_timeout`](Self::next_timeout) that is not a timeout: the time at which a packet that
         /// waits for its pacing, for host memory or for a blocked transmit path is tried again. It is exact even if
-        /// the timers are coarse. Under a transport that does not implement it, such packets wait for timer ticks as
-        /// well.
+        /// the timers are coarse. Under a transport that does not implement this method, such packets wait for timer
+        /// ticks.
         fn next_pacing(&self) -> Option<Time> {
             None
         }
@@ -51,8 +51,8 @@ interface! {
         }
         /// The next packet to the receiver, if there is one and it may be sent now.
         fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-        /// The payload of the data packet with this PSN. None if the PSN belongs to no posted message, or to one
-        /// (with `dcp`, to a request) that is acknowledged completely and no longer known. A transport that does not
+        /// The payload of the data packet with this PSN. None if the PSN belongs to no posted message, or if its
+        /// message (with `dcp`, its request) is acknowledged completely and no longer known. A transport that does not
         /// implement this always returns None, and a driver cannot place its payload.
         fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
             let _ = psn;
@@ -63,8 +63,8 @@ interface! {
         fn holds_turn(&self) -> bool {
             false
         }
-        /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time, so that the
-        /// driver must read it again. If received packets only postpone it, the driver need not do so.
+        /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time. If so, the
+        /// driver must read it again after each received packet.
         fn advances_timer(&self) -> bool {
             true
         }
@@ -96,9 +96,8 @@ interface! {
         }
         /// The next packet to send back.
         fn poll_transmit(&mut self) -> Option<Packet>;
-        /// The number of data packets received for the first time so far. Each has brought new payload for the
-        /// application, so that duplicates, discarded packets and trimmed packets do not count. Once everything is
-        /// delivered, it is the number of packets of all messages.
+        /// The number of data packets received for the first time so far. Duplicates, discarded packets and trimmed
+        /// packets do not count. Once everything is delivered, it is the number of packets of all messages.
         fn fresh_packets(&self) -> u64;
         /// Whether the receiver joins the queue of the host's pull pacer (`eqds`, and `uet` with credit). The driver
         /// reads it after each packet and each pull. It is true only once until the next [`pull`](Self::pull).
@@ -129,8 +128,8 @@ pub struct SenderCounters {
     /// Timeouts. Transports with a timer for each packet (`sack`, `eqds`, `uet` and `mrc`) count the packets that
     /// timed out. The others count the timeouts of the queue pair.
     pub timeouts: u64,
-    /// NACKs that were handled, including outdated ones (`rnic-sr` and `mp-rdma`), or NACKs that declared a packet
-    /// lost (`uet` and `mrc`). Other transports do not count NACKs.
+    /// Under `rnic-sr` and `mp-rdma`, the NACKs that were handled, including outdated NACKs. Under `uet` and `mrc`,
+    /// the NACKs that declared a packet lost. Other transports do not count NACKs.
     pub nacks: u64,
     /// Batches of retransmissions that were fetched from host memory (`dcp`).
     pub fetches: u64,
@@ -195,8 +194,8 @@ pub enum Headers {
 pub struct NumberSpace {
     /// Number of PSNs, which limits the data packets.
     pub packets: u64,
-    /// For transports that number requests too, the number of MSNs, and the least number of packets in a request that
-    /// is not the last of its message.
+    /// The number of MSNs, and the least number of packets in a request that is not the last of its message. None for
+    /// transports that do not number requests.
     pub requests: Option<(u64, u64)>,
 }
 

@@ -38,16 +38,16 @@ parameters! {
         /// Largest number of retransmissions fetched from host memory per batch.
         #[param(1..=65_535; example = 16; source = "DCP, section 4.3")]
         pub batch: u32,
-        /// Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
-        /// time.
+        /// Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, a fetch
+        /// takes no time.
         #[param(any; example = "1us"; source = "DCP, footnote 9; the simulations of section 6.3 leave it out")]
         pub pcie: Span,
-        /// Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP, and with
-        /// `trims_as_marks` every trimmed one too.
+        /// Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP. With 0 and
+        /// `trims_as_marks`, every trimmed packet also causes a CNP.
         #[param(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are all trimmed
-        /// gets no CNP.
+        /// Whether a trimmed packet causes a CNP, as a marked packet does. If not, a sender whose packets are all
+        /// trimmed gets no CNP.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; DCP, section 4.3: header-only packets go to the RetransQ";
             default = false)]
@@ -63,8 +63,9 @@ parameters! {
 pub(in crate::transport) struct Requests {
     /// The largest number of packets that the receiver's counter can count.
     counted: u32,
-    /// The window divided by the number of requests that the receiver tracks, in packets. A value between one and two
-    /// is rounded up, and a larger one down. The share is at least one packet and at most `counted`.
+    /// The window divided by the number of requests that the receiver tracks, in packets. A quotient between one and
+    /// two is rounded up to two. A larger quotient is rounded down. The share is at least one packet and at most
+    /// `counted`.
     share: u32,
 }
 
@@ -88,9 +89,9 @@ impl Requests {
     ///
     /// There is one ACK per request, and the packets of a request count as in flight until this ACK arrives. Requests
     /// must therefore be short. But if they were shorter than one share, the tracked requests would not fill the
-    /// window. The requests of a split message, except the last one, have at least one share and less than two, and
-    /// at most the range of the receiver's counter. A message of less than two shares is not split, unless it exceeds
-    /// that range.
+    /// window. Each request of a split message, except the last one, has at least one share and less than two shares.
+    /// No request has more packets than the receiver's counter can count. A message of less than two shares is split
+    /// only if it has more packets than the counter can count.
     #[inline]
     pub fn packets(&self, message: u64) -> u32 {
         let parts = (message / u64::from(self.share)).max(1);
@@ -114,14 +115,14 @@ impl DcpConfig {
 
     /// The state that hardware keeps for a queue pair, field by field.
     ///
-    /// By section 4.5, a counter of 14 bits and two flags take 2 B per message, and 16 B for 8 messages. Table 3 has 32
-    /// B per queue pair. The text names four more fields. Their widths are chosen here (the width of the packet's MSN,
-    /// or a byte), so that the fields have 24 B in all. The paper does not specify the other 8 B, which may include the
-    /// length of the RetransQ (section 4.3) and the start of the timer.
+    /// By section 4.5, a counter of 14 bits and two flags take 2 B per message. This is 16 B for 8 messages. Table 3
+    /// gives 32 B per queue pair. The text names four more fields. Their widths are chosen here (the width of the
+    /// packet's MSN, or a byte), so that the fields have 24 B in all. The paper does not specify the other 8 B, which
+    /// may include the length of the RetransQ (section 4.3) and the start of the timer.
     ///
-    /// These are the paper's fields, for messages that are not split. If a message is split into requests, each tracked
-    /// request has its own rRetryNo, which takes 7 B more for 8 requests. The sRetryNo of each request is in its WQE,
-    /// in host memory.
+    /// These are the paper's fields, for messages that are not split. If a message is split into requests, each
+    /// tracked request has its own rRetryNo, which takes 7 B more for 8 requests. The sRetryNo of each request is in
+    /// its WQE, in host memory.
     pub fn state(&self) -> Vec<StateField> {
         vec![
             StateField::new("packet counter", self.counter_bits, self.tracked_messages),

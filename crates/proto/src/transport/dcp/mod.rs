@@ -13,27 +13,28 @@
 //! in flight. Messages that were posted separately do take one timeout each, as in the paper.
 //!
 //! Choices where the paper is silent, and differences from it:
-//! - **A header-only packet carries the retry number.** In the paper, it has only the MSN. A late header-only packet of
-//!   an earlier round would then trigger a second copy of a packet that the new round sends anyway, and the receiver
-//!   would count the packet twice. The number fits into reserved bits of the BTH, so that the packet stays at 57 B.
-//! - **The retry number belongs to the request**, at both hosts, and packets of later messages carry 0. It could also
-//!   belong to the queue pair, as "for each QP" might be read. But then the packets of a later message would change
+//! - **A header-only packet carries the retry number.** In the paper, it has only the MSN. With only the MSN, a late
+//!   header-only packet of an earlier round would trigger a second copy of a packet that the new round sends anyway,
+//!   and the receiver would count the packet twice. The number fits into reserved bits of the BTH, so that the packet
+//!   stays at 57 B.
+//! - **The retry number belongs to the request**, at both hosts, and packets of later messages carry 0. The paper's
+//!   "for each QP" could mean one number for the queue pair. But then the packets of a later message would change
 //!   their number half way, and the receiver would discard the count so far. A number for the whole message would not
 //!   distinguish the copies of those requests that the receiver has counted in part.
-//! - **The timer waits for packets that are still to be sent.** It restarts with each packet of the oldest request
-//!   and of a new round. It does not expire before the last of these packets is sent, nor while a packet of the
-//!   oldest request waits for retransmission. Otherwise a message that takes longer than the timeout at its rate
+//! - **The timer waits for packets that are still to be sent.** It restarts with each packet of the oldest request and
+//!   of a new round. It does not expire before the last of these packets is sent, nor while a packet of the oldest
+//!   request waits for retransmission. Without this rule, a message that takes longer than the timeout at its rate
 //!   would restart for ever.
-//! - **From the eighth retry without a higher eMSN on, each timeout is twice as long as the previous one**, up to
-//!   2^16 times the first. InfiniBand's retry count would end the queue pair there. The retry number has only 8 bits,
-//!   so that a receiver that missed 127 rounds would take the next one for an earlier one. (The doubling also ensures
-//!   progress if the timeout is below the spread of path delays, so that each round is abandoned while its packets
-//!   still arrive.)
+//! - **From the eighth retry without a higher eMSN on, each timeout is twice as long as the previous one**, up to 2^16
+//!   times the first timeout. InfiniBand's retry count would end the queue pair there. The retry number has only 8
+//!   bits, so that a receiver that missed 127 rounds would take the next round for an earlier round. The doubling also
+//!   ensures progress if the timeout is below the spread of path delays, so that each round is abandoned while its
+//!   packets still arrive.
 //! - **A new round is subject to the rate but not to the window.** It replaces lost packets that the window admitted
 //!   before. A window that has shrunk since then limits only new data.
 //! - **A packet of a request below the eMSN is answered with an ACK**, since the ACK of the request may be lost.
-//! - **A header-only packet takes its data packet out of flight**, until that packet is retransmitted (section 4.3,
-//!   step 6, only says that *awin* is adjusted).
+//! - **A header-only packet takes its data packet out of flight**, until that packet is retransmitted. Section 4.3,
+//!   step 6, only says that *awin* is adjusted.
 //! - **A new packet is sent if it fits into the window**, or belongs to the oldest request. Section 4.3 bounds a turn
 //!   by min(round_quota, awin) bytes. It does not specify whether the last packet may exceed *awin*.
 

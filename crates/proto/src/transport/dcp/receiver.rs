@@ -76,7 +76,7 @@ impl DcpReceiver {
 
 impl Receiver for DcpReceiver {
     /// ACKs cannot echo every mark, since there is only one ACK per request. With a `cnp_interval` of 0, every marked
-    /// packet therefore causes a CNP, and with `trims_as_marks` every trimmed one does too.
+    /// packet therefore causes a CNP. With `trims_as_marks`, every trimmed packet then causes a CNP too.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
@@ -170,8 +170,8 @@ impl DcpReceiver {
         completes
     }
 
-    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete one. The
-    /// CQEs of the requests that it passes are then due in order. Returns the first message that is complete.
+    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete request.
+    /// The CQEs of the passed requests are then due in order. Returns the first message that is complete.
     fn complete(&mut self) -> Option<MessageId> {
         while self.slot(self.expected).is_complete {
             let whole = std::mem::replace(self.slot(self.expected), EMPTY);

@@ -18,8 +18,8 @@ pub enum Operation {
         immediate: u32,
     },
     /// A packet of a Send. The paper adds only the SSN, which identifies the receive WQE. The SSN gives neither the
-    /// offset of a middle packet in the WQE's buffer nor the length of the message. Two fields for them are therefore
-    /// added here.
+    /// offset of a middle packet in the WQE's buffer nor the length of the message. This simulator therefore adds
+    /// fields for the offset and the length.
     Send {
         /// Send sequence number (24 bits): the receive WQE that the message consumes, counted from 0 in the order of
         /// posting.
@@ -131,8 +131,8 @@ impl Reception {
         if ssn == before { Ok(place) } else { Err(ReceptionError::Ssn { msn, ssn, before }) }
     }
 
-    /// The next consumed receive WQE once the eMSN is `expected`. Call this until it returns None. Messages and receive
-    /// WQEs complete in the order of posting (DCP, section 4.5).
+    /// The next receive WQE that is consumed when the eMSN reaches `expected`. Call this until it returns None.
+    /// Messages and receive WQEs complete in the order of posting (DCP, section 4.5).
     pub fn poll_completion(&mut self, expected: u32) -> Option<Completion> {
         while self.expected < expected {
             self.expected += 1;

@@ -237,9 +237,9 @@ impl Sender for DcpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// DCP, section 4.5: when the timer expires, all packets of the oldest unacknowledged message are retransmitted
-    /// in a new round, as far as they were sent and their requests are not acknowledged. Other messages are not
-    /// affected.
+    /// DCP, section 4.5: when the timer expires, a new round of the oldest unacknowledged message begins. It
+    /// retransmits all packets of this message that were sent and whose requests are not acknowledged. Other messages
+    /// are not affected.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.is_timed() && self.expiry() <= now {
@@ -364,8 +364,8 @@ impl DcpSender {
         self.drop_entries(last);
     }
 
-    /// Sends the next packet of a new round. The round is subject to the rate but not to the window, since each
-    /// packet replaces one that counts as in flight. (The paper does not specify this.)
+    /// Sends the next packet of a new round. The round is subject to the rate but not to the window, since each packet
+    /// replaces a packet that counts as in flight. (The paper does not specify this.)
     #[cold]
     fn send_again(&mut self, now: Time) -> Option<Packet> {
         let psn = self.repeat_next;
@@ -384,10 +384,10 @@ impl DcpSender {
 
     /// Retransmits the first packet of the RetransQ, once it is fetched.
     ///
-    /// By DCP, section 4.3, challenge 2, congestion control governs retransmissions like new data. The rate applies
-    /// here, and the window (*awin*) applies when entries are fetched. Waiting entries are not in flight, and no new
-    /// data is sent while there are any. Retransmissions therefore use only the part of the window that their originals
-    /// freed. The one entry that is always fetched may exceed a window that has shrunk meanwhile.
+    /// By DCP, section 4.3, challenge 2, congestion control governs both retransmissions and new data. The rate
+    /// applies here, and the window (*awin*) applies when entries are fetched. Waiting entries are not in flight, and
+    /// no new data is sent while entries wait. Retransmissions therefore use only the part of the window that their
+    /// originals freed. At least one entry is always fetched, and its packet may exceed a window that has shrunk.
     #[cold]
     fn send_copy(&mut self, now: Time) -> Option<Packet> {
         if self.fetched == 0 {

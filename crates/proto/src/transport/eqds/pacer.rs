@@ -6,8 +6,8 @@ use crate::packet::{Packet, Repr};
 use anabranch_base::{Duration, Rate, Stream, Time};
 use std::collections::VecDeque;
 
-/// Number of entropy values over which pulls, and RTSs of `eqds`, rotate, so that a dead path does not hold up all of
-/// them (uet-htsim).
+/// Number of entropy values over which pulls rotate, so that a dead path does not hold up all pulls (uet-htsim). RTSs
+/// of `eqds` rotate over these values too.
 pub(in crate::transport) const PULL_EVS: u16 = 128;
 
 /// The pull pacer of a receiving host. It sends pulls at a given rate, round robin over the receivers with demand.
@@ -41,8 +41,8 @@ struct Adaptation {
     /// The random numbers from which the length of each period is drawn. None if all periods have the same length.
     random: Option<Stream>,
     ends: Time,
-    /// Numbers of packets in the current period: all of them, the untrimmed ones, the marked ones among these, and
-    /// those trimmed before the last hop.
+    /// Numbers of packets in the current period: all packets, untrimmed packets, marked untrimmed packets, and packets
+    /// trimmed before the last hop.
     counts: [u32; 4],
 }
 
@@ -57,8 +57,8 @@ impl PullPacer {
         PullPacer { rate, adaptation: None, free_at: Time::ZERO, waiting: VecDeque::new() }
     }
 
-    /// Makes the rate follow marks, and trims before the last hop. The rate is adapted once per `period`, and is at
-    /// least `least_share` of the full rate.
+    /// Adapts the rate to congestion, once per `period`. Signs of congestion are marked packets and packets that were
+    /// trimmed before the last hop. The rate is at least `least_share` of the full rate.
     #[must_use]
     pub fn adapting(self, period: Duration, least_share: f64) -> Self {
         let (share, ends) = (1.0, Time::ZERO + period);
@@ -67,8 +67,8 @@ impl PullPacer {
         PullPacer { adaptation: Some(adaptation), ..self }
     }
 
-    /// Draws the length of each period, between 0.75 and 1.25 of the mean (uet-htsim). Otherwise the hosts would all
-    /// raise and lower their rates at the same times, and would leave the fabric idle together.
+    /// Draws the length of each period, between 0.75 and 1.25 of the mean (uet-htsim). With periods of equal length,
+    /// all hosts would raise and lower their rates at the same times, and would leave the fabric idle together.
     pub fn draw_periods(&mut self, random: Stream) {
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.random = Some(random);
@@ -128,7 +128,7 @@ impl Adaptation {
     }
 
     /// Handles the period ends up to `now`. After enough periods without a packet the fraction is 1, so that further
-    /// such periods are skipped.
+    /// periods are skipped.
     fn advance(&mut self, now: Time) {
         let mut periods = 0;
         while now >= self.ends && periods < ENOUGH_PERIODS {
@@ -149,11 +149,11 @@ impl Adaptation {
             .map_or(self.period, |random| Duration(self.period.0 - most / 2 + random.up_to(most)))
     }
 
-    /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If
-    /// the average share of marked packets among the untrimmed ones is above 0.3, the fraction is also cut, the more
-    /// the higher that average is. In a period without a decrease, the fraction rises by 0.01. If no packet of the
-    /// period is marked, the rise is doubled for each preceding period without a decrease, at most [`MOST_DOUBLINGS`]
-    /// times.
+    /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If the
+    /// average share of marked packets among untrimmed packets is above 0.3, the fraction is also multiplied by a
+    /// factor, which is smaller for a higher average. In a period without a decrease, the fraction rises by 0.01. If
+    /// no packet of the period is marked, the rise is doubled for each preceding period without a decrease, at most
+    /// [`MOST_DOUBLINGS`] times.
     fn adapt(&mut self) {
         let [all, whole, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);
@@ -176,6 +176,6 @@ impl Adaptation {
 
 /// The number of doublings after which a rise brings the fraction to 1 in any case.
 const MOST_DOUBLINGS: u32 = 7;
-/// A number of periods after which the fraction is 1 if only the first of them has packets: up to two decreases while
-/// the average share of marks falls, and then the rises.
+/// A number of periods after which the fraction is 1 if only the first of the periods has packets. At most two periods
+/// lower the fraction, while the average share of marks falls. All later periods raise it.
 const ENOUGH_PERIODS: u32 = MOST_DOUBLINGS + 3;

@@ -23,8 +23,8 @@ pub struct EqdsSender {
     window: u32,
     /// The last target that was sent to the receiver, or 0 if an RTS is to repeat it.
     announced: u32,
-    /// The time of the latest event among announcements, answers, and timeouts without credit. A sender without credit
-    /// waits an RTO from this time.
+    /// The time of the last announcement, answer, or timeout without credit. A sender without credit waits an RTO from
+    /// this time.
     waiting_since: Time,
     rto: Duration,
     ends: Ends,

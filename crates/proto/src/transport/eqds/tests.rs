@@ -159,8 +159,8 @@ fn the_pacer_takes_turns_at_its_rate() {
     assert_eq!((pacer.take_turn(at(7)), pacer.next_timeout()), (Some(7), None));
 }
 
-/// RCCC in an oversubscribed fabric: marks, then trims before the last hop, then a single mark and periods without
-/// either.
+/// RCCC in an oversubscribed fabric. The pacer sees marks, then trims before the last hop, then a single mark, and
+/// then periods without marks or trims.
 #[test]
 fn an_adapting_pacer_follows_marks_and_trims() {
     let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10), 0.01);

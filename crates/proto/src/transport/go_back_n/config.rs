@@ -20,9 +20,9 @@ parameters! {
         /// Size of an ACK, NACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Number of packets that arrive in order per ACK. Some packets are acknowledged in any case: a duplicate, and
-        /// among the packets that arrive in order, the last one of a message, one that requests an ACK and, if
-        /// `cnp_interval` is 0, a marked packet.
+        /// Number of in-order packets per ACK. A duplicate is acknowledged in any case. An in-order packet is
+        /// acknowledged in any case if it is the last packet of a message, if it requests an ACK, or if it is marked
+        /// and `cnp_interval` is 0.
         #[param(1..=65_535; example = 1; source = "the ns-3 RDMA simulators acknowledge each packet")]
         pub ack_every: u32,
         /// Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this time causes

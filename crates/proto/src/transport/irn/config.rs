@@ -19,13 +19,13 @@ parameters! {
         /// Size of an ACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the last
-        /// one of a message, one that requests an ACK, an out-of-order packet, one that fills a gap, a duplicate and,
-        /// if `cnp_interval` is 0, a marked packet.
+        /// Number of packets by which the ePSN advances per ACK. A packet is acknowledged in any case if it is the
+        /// last packet of a message, requests an ACK, is out of order, fills a gap, or is a duplicate. If
+        /// `cnp_interval` is 0, a marked packet is also acknowledged in any case.
         #[param(1..=65_535; example = 1; source = "IRN (SIGCOMM 2018): each packet is acknowledged")]
         pub ack_every: u32,
-        /// BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
-        /// unacknowledged one.
+        /// Window of BDP-FC. A new packet may be sent if its PSN exceeds the lowest unacknowledged PSN by less than
+        /// the number of full packets in this window.
         #[param(AboveZero; example = "1bdp"; source = "DCP, section 6.2; IRN (SIGCOMM 2018), BDP-FC")]
         pub window: Size,
         /// RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
@@ -38,13 +38,13 @@ parameters! {
         /// Largest number of packets in flight with which RTO_low applies (N in the IRN paper).
         #[param(any; example = 3; source = "IRN (SIGCOMM 2018)")]
         pub rto_low_packets: u32,
-        /// Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares lost only the
-        /// lowest packet in flight and the packets with a SACKed packet above them, as the rule is worded.
+        /// Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares lost only
+        /// the lowest packet in flight and all packets below a SACKed packet, as the rule is worded.
         #[param(any; example = true;
             source = "unspecified; otherwise each packet of a lost tail waits for a timeout of its own")]
         pub timeout_takes_all: bool,
         /// Whether the SACK that begins a recovery declares lost all packets in flight that are not SACKed, as in
-        /// simulators derived from ConWeave's. If not, it declares lost only packets with a SACKed one above them (DCP,
+        /// simulators derived from ConWeave's. If not, it declares lost only packets below a SACKed packet (DCP,
         /// section 2.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "the simulator published with ConWeave"; default = false)]

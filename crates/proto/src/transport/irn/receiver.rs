@@ -25,7 +25,7 @@ pub struct IrnReceiver {
 impl IrnReceiver {
     /// The receiver of a queue pair between `ends`. It sends an ACK of `ack` bytes for every `ack_every` packets, and
     /// CNPs at least `cnp_interval` apart. With an interval of 0 it sends no CNPs, and the ACKs of marked packets take
-    /// their place.
+    /// the place of CNPs.
     pub fn new(ack: Bytes, ack_every: u32, cnp_interval: Duration, ends: Ends) -> Self {
         IrnReceiver {
             arrivals: Arrivals::new(),
@@ -41,8 +41,8 @@ impl IrnReceiver {
 }
 
 impl Receiver for IrnReceiver {
-    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Trimmed
-    /// packets are discarded, since such a NIC does not know them.
+    /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Trimmed packets
+    /// are discarded, since NICs with IRN do not know trimming.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
@@ -50,8 +50,8 @@ impl Receiver for IrnReceiver {
         };
         // By DCP, section 2.2, every out-of-order packet causes a SACK. A packet below the ePSN is a duplicate, which
         // is acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or
-        // part of one, is acknowledged immediately as in TCP (RFC 5681, section 4.2). The sender may wait for that
-        // ACK, and would otherwise retransmit the packet.
+        // part of a gap, is acknowledged immediately as in TCP (RFC 5681, section 4.2). The sender may wait for that
+        // ACK, and would retransmit the packet without it.
         let is_in_order = psn == self.arrivals.expected && psn >= self.highest;
         self.highest = self.highest.max(psn + 1);
         if let Some(advance) = self.arrivals.accept(psn) {

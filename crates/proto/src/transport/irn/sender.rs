@@ -81,8 +81,7 @@ impl IrnSender {
 impl Sender for IrnSender {
     forward_to_flow!(messages, pacing);
 
-    /// In loss recovery, lost packets come first, and new ones follow when no more losses are known (DCP, section
-    /// 2.2).
+    /// In loss recovery, lost packets come first. New packets follow when no more losses are known (DCP, section 2.2).
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match self.next_lost() {
@@ -115,12 +114,12 @@ impl Sender for IrnSender {
 
     /// Begins a loss recovery if the ePSN has not advanced for an RTO.
     ///
-    /// The packet of the ePSN is retransmitted first, then every packet with a SACKed one above it (DCP, section
-    /// 2.2). The last packets in flight have no SACKed packet above them, so that by this rule each waits for a
-    /// timeout of its own. If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether
-    /// a timeout also retransmits these packets, so `timeout_takes_all` decides.
+    /// The packet of the ePSN is retransmitted first, then every packet below a SACKed packet (DCP, section 2.2). The
+    /// last packets in flight have no SACKed packet above them. By this rule, each of them therefore waits for a
+    /// timeout of its own. If a burst loses its tail, this takes tens of timeouts. The papers do not specify whether a
+    /// timeout also retransmits these packets, so `timeout_takes_all` decides.
     ///
-    /// A timeout during a recovery begins a new one, in which each lost packet is retransmitted once more.
+    /// A timeout during a recovery begins a new recovery, in which each lost packet is retransmitted once more.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.rto_due() <= now {
@@ -153,8 +152,8 @@ impl IrnSender {
 
     /// By DCP, section 2.2, a packet is lost if a higher PSN was SACKed. It is retransmitted once per recovery, since
     /// an ACK does not identify the copy that it acknowledges. The papers do not specify whether this rule also holds
-    /// for packets that were first sent in this recovery, above the recovery PSN. It does not exclude them, so it is
-    /// applied to them too.
+    /// for packets that were first sent in this recovery, above the recovery PSN. Here the rule applies to these
+    /// packets too, since its wording does not exclude them.
     #[inline]
     fn next_lost(&mut self) -> Option<u32> {
         let recovery = self.recovery.as_mut()?;
@@ -202,9 +201,9 @@ impl IrnSender {
         Some(self.flow.packet(now, psn, part, goes_on))
     }
 
-    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below
-    /// the cap. The congestion control's window admits packets by the rule of the ns-3 RDMA simulators, among them
-    /// IRN's ([`Flow::window_allows`]). If both limits are one BDP, they therefore admit the same number of full
+    /// BDP-FC (IRN, section 3.2): a new packet's PSN exceeds the lowest unacknowledged PSN by less than the cap. The
+    /// congestion control's window admits packets by the rule of the ns-3 RDMA simulators ([`Flow::window_allows`]),
+    /// which include IRN's simulator. If both limits are one BDP, they therefore admit the same number of full
     /// packets.
     #[inline]
     fn windows_allow(&self) -> bool {

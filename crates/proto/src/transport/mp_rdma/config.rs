@@ -19,8 +19,8 @@ parameters! {
         /// Size of an ACK or NACK.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this below the highest
-        /// acknowledged PSN. It is 32 in public simulations.
+        /// Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this number below the
+        /// highest acknowledged PSN. It is 32 in public simulations.
         #[param(1..=65_535; example = 32; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub delta: u32,
         /// Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of MP-RDMA).

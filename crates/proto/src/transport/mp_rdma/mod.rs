@@ -2,19 +2,19 @@
 //! (DCP, sections 3, 6.2 and 6.3).
 //!
 //! The receiver acknowledges every packet individually, on the same path. It tracks out-of-order packets in a small
-//! bitmap, and answers packets beyond it with a NACK. Each ACK clocks out up to two packets on its path, if the window
-//! allows them (multi-path ACK clocking). The ACK of a packet that arrived too late clocks out none (out-of-order aware
-//! path selection). A NACK or a timeout makes the sender restart at the lowest unacknowledged packet (go-back-N; DCP,
-//! section 3). PFC keeps the network lossless, and there is no DCQCN.
+//! bitmap, and answers packets beyond the bitmap with a NACK. Each ACK clocks out up to two packets on its path, if
+//! the window allows them (multi-path ACK clocking). The ACK of a packet that arrived too late clocks out no packet
+//! (out-of-order aware path selection). A NACK or a timeout makes the sender restart at the lowest unacknowledged
+//! packet (go-back-N; DCP, section 3). PFC keeps the network lossless, and there is no DCQCN.
 //!
 //! The congestion control `mp-rdma` has the window, and the load balancer `mp-rdma` chooses the paths. Neither of them
 //! sees the state of the other. This transport knows how many packets an ACK clocks out, and reports the ACK to the
-//! balancer once for each of them. It ignores the rate of a congestion control.
+//! balancer once for each of these packets. It ignores the rate of a congestion control.
 //!
 //! The text of the paper was not available, so that no section of it is cited. The code follows the abstract of the
-//! paper, later papers, and three public simulations where they agree. Where these differ or are silent, the code says
-//! so. The paper's third mechanism, `synchronise`, which orders writes to memory, is left out, since messages are
-//! delivered in order here.
+//! paper, later papers, and three public simulations where they agree. Where these sources differ or are silent, the
+//! code says so. The paper's third mechanism, `synchronise`, which orders writes to memory, is left out, since
+//! messages are delivered in order here.
 
 mod config;
 mod receiver;

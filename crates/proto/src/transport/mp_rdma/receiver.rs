@@ -52,8 +52,8 @@ impl MpRdmaReceiver {
 
 impl Receiver for MpRdmaReceiver {
     /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet. Every data
-    /// packet has one answer, which echoes its path: a NACK, or an ACK with the PSN, the mark and the ePSN. Trimmed
-    /// packets are discarded.
+    /// packet gets one answer, which echoes its entropy value. The answer is a NACK, or an ACK with the PSN, the mark
+    /// and the ePSN. Trimmed packets are discarded.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, .. } = packet.repr else {

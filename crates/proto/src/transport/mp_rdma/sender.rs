@@ -104,10 +104,10 @@ impl Sender for MpRdmaSender {
     /// rule is that of the public simulations of MP-RDMA (NSDI 2018), whose sender has cwnd + inflate - (snd_nxt -
     /// snd_una) packets left. The available papers do not specify it.
     ///
-    /// Room in the window for packets that no ACK clocks out is also used immediately: the initial window, and the
-    /// room that an ACK frees beyond the two packets that it may clock out. One simulation uses such freed room with
-    /// the following ACKs, or when a timer expires, to avoid a burst. Freed room is rare here, since it needs timeouts
-    /// or lost ACKs.
+    /// Room in the window is used immediately, even if no ACK clocks out packets for it. This applies to the initial
+    /// window, and to room that an ACK frees beyond the two packets that it may clock out. To avoid a burst, one
+    /// simulation uses such freed room with the following ACKs, or when a timer expires. Freed room is rare here,
+    /// since it needs timeouts or lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -159,7 +159,7 @@ impl Sender for MpRdmaSender {
                 });
                 if self.is_slow(psn, sent_at) {
                     // Out-of-order aware path selection: no packet follows on this path. The window shrinks by one
-                    // packet, since another path would otherwise use the room immediately.
+                    // packet, so that no other path uses the room immediately.
                     self.report_loss(now, LossCause::Inferred);
                 } else {
                     self.clock(now, packet.ev, marked, rtt);
@@ -169,18 +169,17 @@ impl Sender for MpRdmaSender {
                 self.counters.nacks += 1;
                 self.acknowledge(now, psn);
                 // An overflowing bitmap causes many NACKs. A packet that was sent before the last go-back-N restart is
-                // retransmitted anyway. A packet that was sent since then must be retransmitted whatever the NACK's PSN
-                // is: an acknowledgement may have overtaken the NACK, and nothing else indicates that the NACK's packet
-                // was dropped.
+                // retransmitted anyway. A packet that was sent since then must be retransmitted, even if an
+                // acknowledgement has overtaken the NACK. Only the NACK indicates that this packet was dropped.
                 if sent_at < self.went_back {
                     self.stray = self.stray.saturating_sub(1);
                 } else if self.unacked < self.next {
                     self.go_back(now);
                     self.stray = self.stray.saturating_sub(1);
                 }
-                // The packet of the NACK has left the network, so that another may be sent. The available papers do not
-                // specify whether the window shrinks. Here it does not, since a NACK indicates a late path and not a
-                // congested one.
+                // The packet of the NACK has left the network, so that another packet may be sent. The available
+                // papers do not specify whether the window shrinks. Here it does not, since a NACK indicates a late
+                // path and not a congested path.
                 self.clock(now, packet.ev, false, now.since(sent_at));
             }
             _ => {}
@@ -244,8 +243,8 @@ impl MpRdmaSender {
     }
 
     /// Number of packets in flight, as far as the sender can know. It is `snd_nxt - snd_una - inflate`, which public
-    /// simulations of MP-RDMA subtract from cwnd. After a go-back-N restart, earlier packets may still be in flight,
-    /// and count as well.
+    /// simulations of MP-RDMA subtract from cwnd, plus `stray`. After a go-back-N restart, `stray` counts earlier
+    /// packets that may still be in flight.
     #[inline]
     fn in_flight(&self) -> u32 {
         self.stray + (self.next - self.unacked) - self.inflate
@@ -301,8 +300,8 @@ impl MpRdmaSender {
         self.highest - psn > self.delta && !was_sent_again
     }
 
-    /// Multi-path ACK clocking: the packets for which an answer makes room take the path of that answer. There are none
-    /// if the window shrank, so that the path gets one packet less, and two if the window grew by one.
+    /// Multi-path ACK clocking: the packets for which an answer makes room take the path of that answer. If the window
+    /// shrank, no packet takes the path. If the window grew by one packet, two packets take the path.
     #[inline]
     fn clock(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         let room = self.window().saturating_sub(self.in_flight()).saturating_sub(self.clocked);

@@ -45,13 +45,13 @@ parameters! {
         /// Number of timeouts of a packet that leave its timeout unchanged.
         #[param(0..=7; example = 3; source = "MRC (OCP 1.0): at most 7; a client: 3")]
         pub rto_linear: u32,
-        /// Largest number of doublings of a packet's timeout. Each timeout after the first `rto_linear` ones doubles
-        /// it. MRC gives up after the last doubling; here the last timeout is repeated. A NACK or an inferred loss
-        /// restarts the count.
+        /// Largest number of doublings of a packet's timeout. The first `rto_linear` timeouts leave the timeout
+        /// unchanged, and each further timeout doubles it. MRC gives up after the last doubling. Here the last timeout
+        /// is repeated. A NACK or an inferred loss restarts the count.
         #[param(0..=16; example = 5; source = "unspecified in MRC (OCP 1.0); a client: 5")]
         pub rto_doublings: u32,
-        /// Packets are inferred lost once this many packets have arrived out of order. With 0, their number never means
-        /// loss.
+        /// Packets are inferred lost once this many packets have arrived out of order. With 0, the number of
+        /// out-of-order packets never means loss.
         #[serde(default, skip_serializing_if = "is_default")]
         #[param(0..=65_535; example = 5; source = "unspecified in MRC (OCP 1.0), whose SACKs have the number; STrack and uet-htsim: 5"; default = 0)]
         pub loss_packets: u32,

@@ -5,7 +5,7 @@
 //! balancer `mrc`), probes of paths, separate paths for answers, and the status of a NIC's ports.
 //!
 //! Not built: the exchange of capabilities, changes of the MPR, NACKs for other reasons than trimming, the receiver's
-//! penalty, a congestion control that queue pairs to one destination share, and PSNs of 24 bits.
+//! penalty, one congestion control for all queue pairs to a destination, and PSNs of 24 bits.
 
 mod config;
 

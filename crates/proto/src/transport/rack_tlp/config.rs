@@ -19,17 +19,17 @@ parameters! {
         /// Size of an ACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the last
-        /// one of a message, one that requests an ACK, an out-of-order packet, one that fills a gap, a duplicate and,
-        /// if `cnp_interval` is 0, a marked packet.
+        /// Number of packets by which the ePSN advances per ACK. A packet is acknowledged in any case if it is the
+        /// last packet of a message, requests an ACK, is out of order, fills a gap, or is a duplicate. If
+        /// `cnp_interval` is 0, a marked packet is also acknowledged in any case.
         #[param(1..=65_535; example = 1; source = "RFC 8985 learns from each packet")]
         pub ack_every: u32,
         /// Largest number of bytes in flight: sent, and neither acknowledged nor declared lost.
         #[param(AboveZero; example = "1bdp"; source = "unspecified; as for IRN")]
         pub window: Size,
-        /// Reordering window. A packet is lost if a later one is acknowledged, and if an RTT plus this window has
-        /// passed since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an
-        /// RTT late.
+        /// Reordering window. A packet is lost if a later packet is acknowledged, and if an RTT plus this window has
+        /// passed since the lost packet was sent. In DCP, the reordering window is an RTT (`"1rtt"`), so that a
+        /// retransmission is an RTT late.
         #[param(any; example = "1rtt"; source = "DCP, section 6.3")]
         pub reo_wnd: Span,
         /// Retransmission timeout, the last resort.

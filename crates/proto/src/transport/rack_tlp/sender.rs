@@ -25,8 +25,8 @@ pub struct RackTlpSender {
     /// Bytes on the wire of packets that were sent and are neither acknowledged nor declared lost.
     in_flight: u64,
     window: u64,
-    /// RACK.xmit_ts and RACK.end_seq: among the packets that are known to have arrived, the time and PSN of the one
-    /// that was sent last.
+    /// RACK.xmit_ts and RACK.end_seq. Among the packets that are known to have arrived, the packet that was sent last
+    /// has this transmission time and PSN.
     latest: Option<(Time, u32)>,
     /// RACK.rtt: the latest RTT.
     rtt: Duration,
@@ -35,8 +35,8 @@ pub struct RackTlpSender {
     base_rtt: Duration,
     reo_wnd: Duration,
     rto: Duration,
-    /// The start of the RTO timer: the last ACK of a new arrival, detected loss, timeout, retransmission, or probe
-    /// that came due or was sent, or the first packet after an idle period.
+    /// The start of the RTO timer. The timer restarts at an ACK of a new arrival, a detected loss, a timeout, a
+    /// retransmission, a probe that comes due or is sent, and the first packet after an idle period.
     since: Time,
     /// The time at which the oldest overtaken packet counts as lost. It is [`Time::NEVER`] if none was overtaken.
     reorder_due: Time,
@@ -227,9 +227,9 @@ impl RackTlpSender {
         }
     }
 
-    /// RFC 8985, section 6.2, step 5: a packet is lost if a packet that was sent later arrived, and if an RTT plus the
-    /// reordering window has passed since it was sent. Unlike in the RFC, the reordering window has a fixed size (DCP,
-    /// section 6.3), and the timer expires for each packet separately instead of once for all.
+    /// RFC 8985, section 6.2, step 5: a packet is lost if a later transmission has arrived, and if an RTT plus the
+    /// reordering window has passed since the packet was sent. Unlike in the RFC, the reordering window has a fixed
+    /// size (DCP, section 6.3), and the timer expires for each packet separately.
     #[inline]
     fn detect(&mut self, now: Time) {
         self.reorder_due = Time::NEVER;
@@ -341,8 +341,8 @@ impl RackTlpSender {
         Some(self.send_again(now, psn))
     }
 
-    /// RFC 8985, section 7.3: the probe is new data if there is any, even beyond the window. Otherwise it is the packet
-    /// with the highest PSN, which is in flight, since no packet is lost or SACKed.
+    /// RFC 8985, section 7.3: the probe is new data if there is any, even beyond the window. Without new data, the
+    /// probe is the packet with the highest PSN. This packet is in flight, since no packet is lost or SACKed.
     #[cold]
     fn send_probe(&mut self, now: Time) -> Option<Packet> {
         let packet = if self.has_next() {
@@ -397,9 +397,9 @@ impl RackTlpSender {
         self.flow.next < self.flow.messages.end() && self.flow.next - self.flow.unacked < MAX_SPAN
     }
 
-    /// A packet is sent if it fits into both windows, since they bound the bytes in flight as TCP's does (RFC 6675,
-    /// section 5, step C: "If cwnd - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small
-    /// window cannot stop the queue pair.
+    /// A packet is sent if it fits into both windows. They bound the bytes in flight, as TCP's window does (RFC 6675,
+    /// section 5, step C: "If cwnd - pipe >= 1 SMSS"). One packet may always be in flight, so that a small window
+    /// cannot stop the queue pair.
     #[inline]
     fn windows_allow(&self, bytes: u16) -> bool {
         let window = self.window.min(self.flow.cc.window());

@@ -19,8 +19,9 @@ parameters! {
         /// Size of an ACK, NACK or CNP.
         #[param(Bytes(1)..=Bytes(65_535); example = "64B"; source = "the smallest Ethernet frame")]
         pub ack: Bytes,
-        /// Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: one that
-        /// completes a message, one that requests an ACK, a duplicate and, if `cnp_interval` is 0, a marked packet.
+        /// Number of packets by which the ePSN advances per ACK. A packet is acknowledged in any case if it completes
+        /// a message, requests an ACK, or is a duplicate. If `cnp_interval` is 0, a marked packet is also acknowledged
+        /// in any case.
         #[param(1..=65_535; example = 4; source = "unspecified; about 16 KB")]
         pub ack_every: u32,
         /// Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next PSN to

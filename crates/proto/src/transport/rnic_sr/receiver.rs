@@ -46,7 +46,7 @@ impl RnicSrReceiver {
 
 impl Receiver for RnicSrReceiver {
     /// Messages are delivered in order: a message is complete when the ePSN is beyond its last packet
-    /// (Themis-spraying, section 7). Trimmed packets are discarded, since such a NIC does not know them.
+    /// (Themis-spraying, section 7). Trimmed packets are discarded, since commodity NICs do not know trimming.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {

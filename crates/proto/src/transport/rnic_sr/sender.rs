@@ -30,8 +30,8 @@ pub struct RnicSrSender {
     /// The missing packet that a NACK requested, until it is retransmitted.
     missing: Option<u32>,
     /// The other packet that a NACK requests: the last one that was sent in order before the NACK arrived. There are
-    /// never more than these two pending retransmissions. A later NACK requests the same packets again or acknowledges
-    /// the missing one, and no in-order packet is sent while a retransmission is pending.
+    /// never more pending retransmissions than `missing` and `latest`. A later NACK requests these packets again or
+    /// acknowledges the missing packet, and no in-order packet is sent while a retransmission is pending.
     latest: Option<u32>,
     /// The time until which a retransmission blocks the transmit path.
     blocked_until: Time,
@@ -155,9 +155,10 @@ impl RnicSrSender {
         self.flow.next < self.flow.messages.end() && self.windows_allow()
     }
 
-    /// Themis-spraying, footnote 5: the distance between a sent PSN and an unacknowledged one stays below the window,
-    /// so that a bitmap with one bit per packet of the window covers them. The congestion control's window admits
-    /// packets by the rule of the ns-3 RDMA simulators, one of which the paper uses ([`Flow::window_allows`]).
+    /// Themis-spraying, footnote 5: the distance between a sent PSN and an unacknowledged PSN stays below the window.
+    /// A bitmap with one bit per packet of the window therefore covers all packets in flight. The congestion control's
+    /// window admits packets by the rule of the ns-3 RDMA simulators ([`Flow::window_allows`]). The paper uses one of
+    /// these simulators.
     #[inline]
     fn windows_allow(&self) -> bool {
         self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)

@@ -32,8 +32,8 @@ parameters! {
         #[param(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
         /// State that a new connection takes over from the last finished connection between the same two hosts. With
-        /// `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with
-        /// `window-and-entropies` also the cached entropies of REPS.
+        /// `nothing`, it takes over no state. With `window`, it takes over the congestion window. With
+        /// `window-and-entropies`, it takes over the congestion window and the cached entropies of REPS.
         #[serde(default, skip_serializing_if = "Inherits::is_nothing")]
         #[param(any; example = "window";
             source = "unspecified (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";

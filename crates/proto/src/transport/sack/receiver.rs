@@ -134,19 +134,20 @@ impl SackReceiver {
         ack
     }
 
-    /// The PSN of bit 0 of an ACK for all packets since the last ACK. It is 63 below the highest of these packets,
-    /// but not below the ePSN, since the cumulative PSN acknowledges everything below that. If ACKs carry entropy
+    /// The PSN of bit 0 of an ACK for all packets since the last ACK. It is 63 below the highest of these packets, but
+    /// not below the ePSN, since the cumulative PSN acknowledges everything below the ePSN. If ACKs carry entropy
     /// values, it is at most 47 below the highest packet, and it may be below the ePSN.
     ///
-    /// ACKs get lost, and while a gap exists, the cumulative PSN of later ACKs does not repeat their content.
-    /// Therefore the bits look back: the ACKs of the next 63 PSNs report a packet again, and at the latest the
-    /// closing of the gap does. Bits that began at the packet itself would look ahead, where little has arrived. Only
-    /// one ACK would then cover each packet, and its loss would cost a timeout. RFC 2018, section 4, repeats blocks
-    /// for the same reason.
+    /// ACKs get lost, and while a gap exists, the cumulative PSN of later ACKs does not repeat their content. The
+    /// bitmap therefore covers PSNs below the highest packet, so that the ACKs of the next 63 PSNs report a packet
+    /// again. A bitmap that began at the packet itself would cover PSNs of which few have arrived. Only one ACK would
+    /// then report each packet, and the loss of this ACK would cost a timeout. RFC 2018, section 4, repeats blocks for
+    /// this reason.
     ///
     /// The simulators published with REPS and by UET (uet-htsim) have this base too, with an exception. Their base is
-    /// the PSN itself if the packet was ECN-marked or carried an ACK request, as retransmissions and packets that fill
-    /// the window do there. With that exception, OPS over failed uplinks takes 4 % longer in the mean and 11 % at P99.
+    /// the packet's own PSN if the packet was ECN-marked or requested an ACK. Retransmissions and packets that fill
+    /// the window request an ACK there. With this exception, OPS over failed uplinks takes 4 % longer in the mean and
+    /// 11 % longer at P99.
     #[inline]
     fn base(&self) -> u32 {
         let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
@@ -154,8 +155,8 @@ impl SackReceiver {
         if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 
-    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`. They are all
-    /// but the last one, which causes the ACK. None of them was marked, since a marked packet is acknowledged
+    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`. The last packet
+    /// is not among them, since it causes the ACK. None of them was marked, since a marked packet is acknowledged
     /// immediately and thus causes an ACK.
     #[inline]
     fn carried(&self, base: u32) -> CarriedEvs {

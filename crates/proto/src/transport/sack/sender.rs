@@ -129,8 +129,8 @@ impl SackSender {
         self.next < self.end || !self.lost.is_empty()
     }
 
-    /// Number of packets that wait to be sent, retransmissions included. Lost packets that were acknowledged after
-    /// all may count too.
+    /// Number of packets that wait to be sent, retransmissions included. Packets that were declared lost and
+    /// acknowledged later may count too.
     #[inline]
     pub fn backlog(&self) -> u32 {
         self.end - self.next + self.lost.len() as u32
@@ -348,19 +348,19 @@ impl SackSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether nothing more can be sent before an ACK arrives. If so, the packet just sent requests an ACK. If the
-    /// receiver coalesces ACKs, a sender with a small window would otherwise wait for the RTO.
+    /// Whether nothing more can be sent before an ACK arrives. If so, the packet just sent requests an ACK. Without
+    /// this request, a sender with a small window would wait for the RTO if the receiver coalesces ACKs.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows() || !self.has_backlog()
     }
 
-    /// Reports to the load balancer the packets whose entropy values an ACK carries in addition to that of the packet
-    /// that caused it (REPS, section 4.5.1), in the order of their PSNs.
+    /// Reports carried entropy values to the load balancer, in the order of their PSNs. They belong to packets that
+    /// the ACK covers in addition to the packet that caused it (REPS, section 4.5.1).
     ///
     /// The values are those with which the packets were last sent. After a spurious retransmission, this is not the
     /// value of the copy that arrived. The ACK does not carry the times at which these packets were sent, so the round
-    /// trip of the packet that caused the ACK is used for all.
+    /// trip of the packet that caused the ACK is used for all of them.
     #[inline(never)]
     fn handle_carried_evs(&mut self, now: Time, base: u32, carried: CarriedEvs, rtt: Duration) {
         let mut bits = carried.bits();

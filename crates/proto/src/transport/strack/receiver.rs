@@ -59,8 +59,8 @@ impl Receiver for StrackReceiver {
                 self.lowest = Some(self.lowest.map_or(psn, |lowest| lowest.min(psn)));
                 self.bytes_since_sack += u64::from(packet.wire_bytes);
                 // STrack, section 3.3.1: conditions 2 (the ePSN advances), 4 (a request) and 1 (enough bytes). A
-                // duplicate can fulfil conditions 1 and 4. If it causes no SACK, a later one covers its PSN, at the
-                // latest the SACK of a probe.
+                // duplicate can fulfil conditions 1 and 4. If a duplicate causes no SACK, a later SACK covers its PSN,
+                // at the latest the SACK of a probe.
                 if is_expected || ack_now || self.bytes_since_sack >= self.sack_bytes {
                     self.due = Some(PendingSack { cause: Cause::new(packet, sent_at), probe: None });
                 }

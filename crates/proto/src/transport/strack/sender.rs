@@ -112,8 +112,8 @@ impl StrackSender {
 
     /// Bytes in flight (STrack, equation 1).
     ///
-    /// A packet that was declared lost counts again once it is retransmitted. If it arrives without a retransmission,
-    /// the result is too small by that packet until a SACK covers its PSN.
+    /// A packet that was declared lost counts again once it is retransmitted. If the lost packet arrives before its
+    /// retransmission, the result is too small by that packet until a SACK covers its PSN.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
@@ -145,7 +145,7 @@ impl Sender for StrackSender {
     }
 
     /// The next packet, if there is one. A probe comes first, then lost packets in the order of their PSNs, then new
-    /// packets. Window and rate limit all of them but probes.
+    /// packets. Window and rate limit all packets except probes.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
@@ -214,7 +214,7 @@ impl Sender for StrackSender {
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if everything that was sent is
     /// acknowledged and no paced packet waits.
     ///
-    /// While packets are unacknowledged, it never decreases, except for a paced packet.
+    /// While packets are unacknowledged, this time never decreases, except for a paced packet.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let paced = if self.paces { self.pacer.next_timeout() } else { None };
@@ -289,9 +289,9 @@ impl StrackSender {
     }
 
     /// Whether nothing more can be sent before a SACK arrives. Some packets request an ACK (section 3.3.1, condition
-    /// 4), but the paper does not specify which. Here they are the packets after which the sender is blocked, since a
-    /// sender with a window below `sack_bytes` would otherwise wait for a probe. A sender that is limited by its window
-    /// thus gets more SACKs than one for each `sack_bytes`, but at most one per packet.
+    /// 4), but the paper does not specify which. Here they are the packets after which the sender is blocked. Without
+    /// these requests, a sender with a window below `sack_bytes` would wait for a probe. A sender that is limited by
+    /// its window thus gets additional SACKs, but at most one per packet.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
@@ -371,9 +371,9 @@ impl StrackSender {
         more
     }
 
-    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of
-    /// a SACK with an older ePSN is outdated. The count, in bytes of full packets, is compared with the window, or
-    /// with `min_threshold` if that is larger. A saturated count exceeds any threshold.
+    /// STrack, section 3.3.2, OOO-based detection. The receiver's counter refers to its ePSN, so that the counter of a
+    /// SACK with an older ePSN is outdated. The count, in bytes of full packets, is compared with the window or with
+    /// `min_threshold`, whichever is larger. A saturated count exceeds any threshold.
     #[inline]
     fn detect_by_order(&mut self, now: Time, out_of_order: u16) {
         if out_of_order == 0 || self.is_recovering() {

@@ -22,8 +22,8 @@ const FIRST_SLOTS: usize = 128;
 pub(super) struct Copies {
     /// The last copy of each packet, at the index of its PSN modulo the length of the ring.
     ring: Vec<Sent>,
-    /// The times at which retransmissions time out, with their PSNs. The owner removes entries that are no longer in
-    /// flight when they reach the front.
+    /// The times at which retransmissions time out, with their PSNs. When an entry reaches the front and its packet is
+    /// no longer in flight, the owner removes the entry.
     resent: BinaryHeap<Reverse<(Time, u32)>>,
     rto: Duration,
     backoff: Backoff,
@@ -46,7 +46,7 @@ impl Copies {
     }
 
     /// The entropy value of the copy of `psn` that was sent at `at`. None if another copy was sent since then, or if
-    /// the record has been overwritten by that of a later packet.
+    /// the record of a later packet has overwritten the record of `psn`.
     #[inline]
     pub fn ev_of(&self, psn: u32, at: Time) -> Option<u16> {
         let sent = self.of(psn);
@@ -89,7 +89,7 @@ impl Copies {
         }
     }
 
-    /// Notes a loss that was detected without a timeout. Where only timeouts are retries (MRC), the next timeout of
+    /// Notes a loss that was detected without a timeout. If only timeouts count as retries (MRC), the next timeout of
     /// `psn` has its original value again.
     pub fn note_answer(&mut self, psn: u32) {
         if self.backoff.counts_timeouts {

@@ -2,10 +2,10 @@
 //! uet-htsim, not of the text of the specification.
 //!
 //! A source sends data while it has credit, and every data packet spends credit. A source starts with a window of
-//! speculative credit. The first answer cancels what is left of it. Data packets carry a target, which is the number
-//! of the last pull for which the source has data. A source without credit sends its target in a request. The
-//! destination's host paces the pulls of all its sources, round robin. Pulls and targets are cumulative, so that a
-//! later packet compensates for the loss of an earlier one.
+//! speculative credit. The first answer cancels the rest of the speculative credit. Data packets carry a target, which
+//! is the number of the last pull for which the source has data. A source without credit sends its target in a
+//! request. The destination's host paces the pulls of all its sources, round robin. Pulls and targets are cumulative,
+//! so that a later packet compensates for the loss of an earlier one.
 //!
 //! Not built: credit for idle sources, and the division of a source's demand by the number of destinations of its host.
 
@@ -32,9 +32,9 @@ parameters! {
         /// Upper limit of the credit that one pull grants, rounded down to units of 256 B.
         #[param(AboveZero; example = "4packets"; source = "uet-htsim: 4 MSS")]
         pub grant: Size,
-        /// Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5 base RTTs.
-        /// Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver is not
-        /// the bottleneck.
+        /// Whether the pull rate is adapted to ECN marks and to trims before the last hop. The rate is adapted about
+        /// every 1.5 base RTTs, and the length of each period is drawn anew. Adaptation is meant for oversubscribed
+        /// fabrics, where the link of the receiver is not the bottleneck.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "uet-htsim, with oversubscription"; default = false)]
         pub follows_fabric: bool,

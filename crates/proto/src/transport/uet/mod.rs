@@ -2,9 +2,9 @@
 //!
 //! A PDC (packet delivery context) is a queue pair here. The receiver coalesces selective acknowledgements. An ACK
 //! carries the number of bytes that the receiver has received, from which the sender computes the bytes in flight. A
-//! gap alone is not taken for a loss. A packet that was trimmed (which a NACK reports) or whose own timeout has
-//! passed is retransmitted with a new entropy value. A loss may also be inferred from the number of packets that
-//! arrived out of order. UET leaves this option open.
+//! gap alone is not taken for a loss. A packet is retransmitted with a new entropy value if a NACK reports that it was
+//! trimmed, or if its own timeout has passed. A loss may also be inferred from the number of packets that arrived out
+//! of order. UET leaves this option open.
 //!
 //! Not built: the modes ROD (in order) and UUD, set-up and tear-down of PDCs, changes of MPR, NACKs for other reasons
 //! than trimming, the receiver's penalty and its service time (the text does not say when a receiver sets a penalty).

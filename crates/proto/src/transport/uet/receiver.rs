@@ -22,19 +22,19 @@ pub struct UetReceiver {
     bytes_received: u64,
     /// ooo_count: distinct data packets that arrived since the ePSN last advanced.
     out_of_order: u16,
-    /// Bytes that count towards the next ACK: those that arrived since the last ACK that answered no probe,
-    /// duplicates included, each packet with at least [`LEAST_COUNTED`].
+    /// Bytes that arrived since the last ACK that answered no probe, duplicates included. They count towards the next
+    /// ACK. Each packet counts as at least [`LEAST_COUNTED`].
     bytes_since_ack: u64,
     /// The lowest and the highest PSN that arrived since the last ACK that answered no probe, and the last packet.
     /// The bitmap of one ACK can cover both PSNs. None if no packet arrived since then.
     recent: Option<Recent>,
-    /// The PSN after the highest one that requested an ACK while packets below it were missing, or 0. Another ACK is
-    /// sent once these packets have arrived.
+    /// The PSN after the highest PSN that requested an ACK while lower PSNs were missing, or 0. Another ACK is sent
+    /// once the missing packets have arrived.
     requested_end: u32,
     open: AnyOrder,
     due: Option<PendingAnswer>,
-    /// An ACK for earlier packets that the bitmap of one ACK cannot cover together with later ones. It is sent before
-    /// any other answer.
+    /// An ACK for earlier packets, which the bitmap of one ACK cannot cover together with later packets. It is sent
+    /// before any other answer.
     early: Option<(u32, Trigger)>,
     sack_bytes: u64,
     received_unit: u64,
@@ -138,9 +138,10 @@ impl Receiver for UetReceiver {
                 self.record(Trigger { psn, cause, kind });
                 self.bytes_since_ack +=
                     u64::from(packet.wire_bytes).saturating_sub(self.uncounted).max(LEAST_COUNTED);
-                // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges
-                // immediately the first packet, retransmissions, and the packet that closes the gap below a packet
-                // with an ACK request. Otherwise the tail of a sprayed message would wait for its timeout.
+                // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges three
+                // kinds of packets immediately: the first packet, retransmissions, and the packet that closes the gap
+                // below a packet with an ACK request. Without this rule, the tail of a sprayed message would wait for
+                // its timeout.
                 let closes_gap = self.requested_end > 0 && self.arrivals.expected >= self.requested_end;
                 if ack_now && psn >= self.arrivals.expected {
                     self.requested_end = self.requested_end.max(psn + 1);
@@ -248,8 +249,8 @@ impl UetReceiver {
         true
     }
 
-    /// Records a packet for the next ACK. If the bitmap cannot cover this packet together with the earlier ones, an
-    /// ACK for the earlier ones is sent first. UET permits an ACK for every packet, and a packet that no bitmap
+    /// Records a packet for the next ACK. If the bitmap cannot cover this packet together with the earlier packets, an
+    /// ACK for the earlier packets is sent first. UET permits an ACK for every packet, and a packet that no bitmap
     /// covers would time out.
     #[inline]
     fn record(&mut self, last: Trigger) {
