@@ -101,12 +101,13 @@ fn beside_its_measure(error: &MeasureError) -> String {
 
 /// The outcome of a measured number compared with the paper's number, as [`RULE`] states.
 ///
-/// The tolerances of `at-least` and `at-most` are meant for quotients: the measure divides a quantity with a unit by
-/// the paper's number, and the claim's number is then 1. For an `order`, `measured` is 1 if the order is true.
+/// The tolerances of `at-least` and `at-most` are meant for quotients. For a quantity with a unit, the measure divides
+/// the quantity by the paper's number, and the claim's number is 1. For an `order`, `measured` is 1 if the order is
+/// true.
 ///
 /// # Errors
-/// There is a pair instead of a number or a number instead of a pair, or the paper's number is not a finite one above
-/// 0 although the kind needs one.
+/// A pair is given where the kind needs a number, or a number where the kind needs a pair. For a kind that needs a
+/// finite number above 0, the paper's number is a different number.
 pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
     let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
     match (kind, paper, measured) {

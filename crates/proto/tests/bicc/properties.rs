@@ -11,8 +11,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whichever packets are lost on either side of the switch, each step of the switch follows the rules. No window
-    /// leaks, so that every message is delivered, and at the end nothing is held or counts as in flight.
+    /// Packets may be lost on either side of the switch. Each step of the switch follows the model. Every message is
+    /// delivered, and at the end no packet is held or counts as in flight.
     #[test]
     fn no_window_leaks(plan in plans(true)) {
         finished(&plan, &run(&plan))?;
@@ -33,8 +33,7 @@ proptest! {
 
 const LONG: Duration = Duration::from_us(1_000_000);
 
-/// The properties above are not vacuous: lost packets do occupy the windows, and each way to free them occurs (giving
-/// up, expiry).
+/// The properties above are not vacuous. Lost packets do occupy the windows, and packets are both given up and expired.
 #[test]
 fn windows_fill_with_what_is_lost() {
     for go_back_n in [true, false] {

@@ -22,8 +22,8 @@ fn a_reply_in_time_begins_the_next_epoch_on_the_same_path() {
     assert_eq!((pair.sent("reroutes"), pair.sent("replies_in_time")), (0, 1));
 }
 
-/// The deadline is the round trip between the two ToRs plus `reply_extra` (4 us). With the round trip of 4 us to
-/// `NEAR_RECEIVER`, it is the paper's 8 us (table 3).
+/// The deadline is the round trip between the two ToRs plus `reply_extra` (4 us). For `NEAR_RECEIVER`, whose round trip
+/// is 4 us, the deadline is the paper's 8 us (table 3).
 #[test]
 fn the_deadline_is_that_of_the_two_tors() {
     for (dst, deadline) in [(RECEIVER, DEADLINE_US), (NEAR_RECEIVER, 8)] {

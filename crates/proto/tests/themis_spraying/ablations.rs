@@ -78,8 +78,8 @@ fn a_path_that_dies_is_avoided() {
     plan.paths[5].down = Time(300_000_000)..Time(50_000_000_000);
     plan.program = PAPER;
     // While a NACK is stashed, the sender does not learn the requested ePSN. With one ACK in 16 packets, the
-    // acknowledged PSN that the sender knows may be up to 15 too low. The sender sends up to 511 PSNs beyond it, so
-    // that packets reach the threshold of 448 beyond the missing one.
+    // acknowledged PSN that the sender knows may be up to 15 too low. The sender sends up to 511 PSNs beyond that PSN,
+    // so that packets reach the threshold of 448 beyond the missing packet.
     for ack_every in [1, 16] {
         plan.ack_every = ack_every;
         let whole = run(&plan);

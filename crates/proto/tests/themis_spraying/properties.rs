@@ -115,8 +115,8 @@ fn everything_is_delivered_once_in_order() {
     check(plans, |plan| finished(&plan, &run(&plan)));
 }
 
-/// Each packet is lost in turn, on paths of different lengths. The loss of a packet that a later packet of its path
-/// follows costs no timeout, and any other loss costs one.
+/// Each run loses one packet, on paths of different lengths. The loss costs no timeout if a later packet follows on the
+/// same path, and one timeout if none follows.
 #[test]
 fn one_loss_costs_a_timeout_only_in_the_tail() {
     for ack_every in [1, 16] {

@@ -131,8 +131,8 @@ fn ends() -> impl Strategy<Value = EqdsEnds> {
     (window, percent, rto()).prop_map(|(window, percent, rto)| EqdsEnds { window, percent, rto })
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip and a pull window of one packet, with all kinds of
-/// network faults at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip and a pull window of one packet. All kinds of network
+/// faults occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
     (messages(), ends(), timer_lag(), path(), faults()).prop_map(
         |(messages, ends, timer_lag, path, faults)| Schedule {

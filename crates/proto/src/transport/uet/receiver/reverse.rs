@@ -1,9 +1,9 @@
 //! The entropy values of a receiver's answers, and the status of its NIC's ports (MRC, OCP 1.0).
 //!
-//! There is one entropy value for each plane. While packets arrive, the receiver probes a new random entropy value of
-//! a random plane at most once per round trip. When the response arrives, the new value replaces the plane's old one.
-//! Any packet except a response can cause such a probe, even a probe of the sender. Queue pairs here carry data in one
-//! direction only, so the receiver gets no SACKs from which it could learn about paths.
+//! There is one entropy value for each plane. Every arriving packet except a response can make the receiver probe a new
+//! random entropy value of a random plane, at most once per round trip. When the response arrives, the new value
+//! replaces the old value of its plane. Queue pairs here carry data in one direction only, so the receiver gets no
+//! SACKs from which it could learn about paths.
 
 use crate::PathFacts;
 use crate::lb::NicPorts;
