@@ -33,7 +33,8 @@ proptest! {
 
 const LONG: Duration = Duration::from_us(1_000_000);
 
-/// The properties above are not vacuous. Lost packets do occupy the windows, and packets are both given up and expired.
+/// The properties above are not vacuous. Lost packets do occupy the windows. Some packets are given up, and others
+/// expire.
 #[test]
 fn windows_fill_with_what_is_lost() {
     for go_back_n in [true, false] {

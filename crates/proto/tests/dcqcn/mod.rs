@@ -187,8 +187,8 @@ mod reaction_point {
     #[test]
     fn htsims_form_step_by_step() {
         let mut flow = Flow::new(htsim_by_hand(), 40);
-        // Packets before 55 us leave alpha unchanged. Each later packet reduces alpha by a quarter, even before the
-        // first CNP.
+        // Packets before 55 us leave alpha unchanged. The packets at 60 and 61 us each reduce alpha by a quarter,
+        // although no CNP has arrived.
         flow.send_megabyte(us(54));
         assert_state(&mut flow, us(59), (40.0, 40.0, 1.0));
         send(&mut flow, us(60));

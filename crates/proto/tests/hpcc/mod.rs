@@ -177,8 +177,8 @@ fn without_stages_every_step_is_by_u() {
     assert_state(&mut flow, (0.57, 45_184.0 * 5.0 / 3.0 + 40.0, 45_184.0 * 5.0 / 3.0 + 40.0, 0));
 }
 
-/// The link of 400 Gb/s is the busier one: its share is 0.9, and that of the other link is 0.5. It determines U, with
-/// the weight of the 2 us that it was observed. Its queue is divided by its BDP of 400,000 B.
+/// The link of 400 Gb/s is the busier one. Its share of 0.8 and its queue (40,000 B of a BDP of 400,000 B) determine U.
+/// Their weight is a quarter, because they were observed for 2 us. The share of the other link is 0.5.
 #[test]
 fn the_busiest_link_counts() {
     for order in [[0, 1], [1, 0]] {

@@ -188,8 +188,8 @@ impl Sender for UetSender {
     }
 
     /// The next packet, if there is one. Packets without data come first: probes, and requests and responses of MRC.
-    /// Lost packets follow in the order of their PSNs, then new packets. The window and the rate limit only data
-    /// packets. Without credit, a request for credit takes the place of a data packet.
+    /// Lost packets follow in the order of their PSNs, then new packets. Only data packets are subject to the window
+    /// and the rate. Without credit, a request for credit takes the place of a data packet.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.has_control
