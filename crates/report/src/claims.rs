@@ -178,9 +178,9 @@ fn positive(paper: f64) -> Result<(), String> {
     ))
 }
 
-/// The outcome of a claim about an upper or a lower bound p. `kept` states whether m satisfies the bound. A bound that
-/// m does not satisfy still holds if m is within [`band`] of p. `alike` states whether the bound determines on which
-/// side of 1 a quotient is, and m is on that side.
+/// The outcome of a claim about an upper or a lower bound p. `kept` states whether m satisfies the bound. If m does
+/// not, the claim still holds if m is within [`band`] of p. `alike` states whether the bound excludes one side of 1 and
+/// m is on the other side.
 fn bound(p: f64, m: f64, kept: bool, alike: bool) -> Outcome {
     match kept || within(p, m, band(p)) {
         true => Outcome::Holds,

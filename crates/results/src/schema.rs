@@ -95,8 +95,8 @@ columns! {
         /// other than failures at random times, or has no baseline.
         #[column("us", last)]
         pub time_to_recover_us: Option<f64>,
-        /// 99th percentile, over the data packets that arrived at a port of a switch, of the number of bytes that
-        /// waited there, rounded up by at most a sixteenth. Packets that found no room are counted too.
+        /// 99th percentile of the number of bytes that waited at a port of a switch when a data packet arrived there.
+        /// The number is rounded up by at most a sixteenth. Packets that found no room are counted too.
         #[column("bytes")]
         pub queue_p99_bytes: u64,
         /// Largest number of bytes that waited at one port of a switch.

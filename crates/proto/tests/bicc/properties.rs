@@ -18,8 +18,8 @@ proptest! {
         finished(&plan, &run(&plan))?;
     }
 
-    /// Without losses, and with long timers, no packet is given up or expires and no sender times out, however small
-    /// the window.
+    /// Without losses and with long timers, no packet is given up, no packet expires, and no sender times out. This
+    /// holds even for small windows.
     #[test]
     fn without_losses_nothing_is_given_up(plan in plans(false)) {
         let plan = Plan { ack_every: 1, rto: LONG, release: LONG, ..plan };

@@ -57,7 +57,7 @@ fn only_a_higher_emsn_resets_the_timer() {
 }
 
 /// A choice of this implementation: the timer does not run while packets of the message wait to be sent. By the paper's
-/// text, the message would start over here before it was ever sent completely.
+/// text, the message would start over before all of its packets were sent.
 #[test]
 fn the_timer_waits_for_the_last_packet() {
     let mut sender = sender(config());

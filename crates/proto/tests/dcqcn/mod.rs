@@ -367,8 +367,8 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), Some(us(155)));
         // T = 1: the rate goes half way to the target. Alpha stays, since no CNP has started its timer.
         assert_state(&mut flow, us(155), (30.0, 40.0, 1.0));
-        // The NACK sets the rate to half the target again, not to half the rate. The timer restarts, so that the next
-        // expiry is not at 210 us.
+        // The NACK sets the rate to half of the target again, and not to half of the rate. The timer restarts, so that
+        // its next expiry is at 215 us and not at 210 us.
         flow.nack(us(160));
         assert_state(&mut flow, us(214), (20.0, 40.0, 1.0));
         assert_state(&mut flow, us(215), (30.0, 40.0, 1.0));
@@ -411,9 +411,9 @@ mod reaction_point {
         assert_eq!(flow.rate(us(4)), Rate::from_gbps(20));
     }
 
-    /// In the simulators' form, a NACK does not cancel the check for a cut, nor does it change alpha. The NACK at 12 us
-    /// cuts the rate from 100 to 50, and at 14 us the CNP cuts it to 50*(1 - 0.158203125). There was no increase since
-    /// the NACK, so the target stays.
+    /// In the simulators' form, a NACK neither cancels the check for a cut nor changes alpha. The NACK at 12 us cuts
+    /// the rate from 100 to 50. At 14 us the CNP cuts the rate to 50*(1 - 0.158203125). There was no increase since the
+    /// NACK, so the target stays.
     #[test]
     fn a_nack_leaves_a_cnp_its_cut() {
         let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);

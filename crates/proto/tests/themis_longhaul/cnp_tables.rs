@@ -272,8 +272,8 @@ fn a_slot_without_cnps_expires() {
     assert_eq!([loops(&mut kept), loops(&mut freed)], [Some(4), Some(1)], "a free slot begins anew");
 }
 
-/// Two flows share one slot. The installation for the first flow either leaves the registers that the second flow's CNP
-/// wrote, or resets them.
+/// Two flows share one slot. With `reset_own`, the installation for the first flow leaves the registers that the second
+/// flow's CNP wrote. Without `reset_own`, the installation resets these registers.
 #[test]
 fn the_control_plane_may_leave_a_slot_to_another_flow() {
     for (reset_own, is_left) in [(false, false), (true, true)] {

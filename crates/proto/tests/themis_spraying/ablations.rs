@@ -67,8 +67,8 @@ fn without_rerouting_retransmissions_are_lost_again() {
     assert_eq!((whole.counter("rerouted"), whole.timeouts.len(), whole.lost[&7]), (1, 0, 1));
 }
 
-/// Section 4.4: a path that fails is avoided when a packet arrives that is more than OOO_THRESHOLD beyond the missing
-/// one. The lost packets are repaired one by one, without a timeout.
+/// Section 4.4: a failed path is avoided once a packet arrives whose PSN exceeds the missing PSN by more than
+/// OOO_THRESHOLD. The lost packets are repaired one by one, without a timeout.
 #[test]
 fn a_path_that_dies_is_avoided() {
     let mut plan = calm(&[20_000]);

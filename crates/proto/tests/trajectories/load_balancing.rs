@@ -142,9 +142,8 @@ fn reps_recycles() {
     ");
 }
 
-/// Section 3.2 and Appendix A: a timeout freezes the sender. A frozen sender cycles through the cache, valid entries
-/// first. The first unmarked ACK after the freezing timeout ends freezing. Then one packet in four of the next ten
-/// explores.
+/// Section 3.2 and Appendix A: a timeout freezes the sender. It then cycles through the cache, valid entries first. The
+/// first unmarked ACK after the freezing timeout ends freezing. Of the next ten packets, every fourth explores.
 #[test]
 fn reps_freezes_and_explores_after_it() {
     let script = [

@@ -77,8 +77,8 @@ pub struct UetSender {
     loss_windows: f64,
     /// Time without an answer after which a probe is sent. None if there are no probes.
     probe_after: Option<Duration>,
-    /// The start of the probe timer: the last answer, the last probe that was sent or came due, or the first packet
-    /// after an idle period.
+    /// The time at which the probe timer was last started: by an answer, by a probe that was sent or came due, or by
+    /// the first packet after an idle period.
     probe_from: Time,
     /// The time of the last probe if no answer has arrived since then. Otherwise [`Time::NEVER`].
     probe_sent: Time,

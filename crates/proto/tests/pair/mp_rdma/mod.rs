@@ -62,9 +62,9 @@ fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseE
     Ok(())
 }
 
-/// A loss shows when a packet has no slot, 64 packets later. It then costs the round trip of the NACK and the
+/// A loss shows 64 packets later, when a packet has no slot. The repair costs the round trip of the NACK and the
 /// retransmission. The receiver already has 63 of the retransmitted packets. If fewer than 64 packets follow the lost
-/// one, only the timeout reveals the loss.
+/// packet, only the timeout reveals the loss.
 #[test]
 fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));

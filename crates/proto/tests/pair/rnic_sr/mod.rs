@@ -44,7 +44,7 @@ fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
     });
 }
 
-/// A sender that handles NACKs takes reordering for losses. It answers each NACK with at most two packets. No timeout
+/// A sender that handles NACKs mistakes reordering for loss. It answers each NACK with at most two packets. No timeout
 /// occurs.
 #[test]
 fn a_path_that_loses_nothing_but_order_costs_two_packets_a_nack() {

@@ -204,8 +204,8 @@ fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
             let (mut messages, mut path) = (messages, path);
             if dctcp && ack_every > 1 && marking > 0 {
                 // A mark can shrink the window below the bytes whose ACK the receiver delays, so that only a timeout
-                // causes the next packet. This happens if a marked packet overtook others, or if it is smaller than
-                // the amount by which a mark shrinks the window.
+                // causes the next packet. This happens if a marked packet overtook others, or if the marked packet is
+                // smaller than the amount by which the window shrinks.
                 path.jitter = Duration::ZERO;
                 messages.iter_mut().for_each(|message| message.last_payload = PAYLOAD);
             }

@@ -34,9 +34,9 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). Here no
-/// packet is overtaken by more, so that none is retransmitted. A probe does no harm: either no probe is due within the
-/// longest round trip, or no answer to a probe is fast.
+/// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). Here at
+/// most that many packets overtake a packet, so that none is retransmitted. No probe causes a retransmission: either no
+/// probe is due within the longest round trip, or no answer to a probe is fast.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {

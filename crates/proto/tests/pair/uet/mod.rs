@@ -25,8 +25,8 @@ fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// On a path that delays, duplicates and marks packets but loses none, no packet waits for a timeout. Without inferred
-/// loss, gaps are not taken for losses.
+/// On a path that delays, duplicates and marks packets but loses none, no packet waits for a timeout. No gap counts as
+/// a loss, since losses are not inferred.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {

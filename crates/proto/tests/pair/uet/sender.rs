@@ -10,7 +10,7 @@ use anabranch_proto::transport::{PayloadRange, Sender as _, SenderCounters, UetC
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`UetSender`] whose every answer is compared with that of the model. The model calls its own copies of the
+/// A [`UetSender`]. Each of its answers is compared with the answer of a model. The model calls its own copies of the
 /// congestion control and the load balancer.
 pub struct CheckedSender {
     sender: UetSender,

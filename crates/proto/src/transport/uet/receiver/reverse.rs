@@ -96,8 +96,8 @@ impl ReverseEvs {
         self.due.pop_front()
     }
 
-    /// The plane is random instead of the arriving packet's plane. Packets of a message arrive from one plane after the
-    /// other, so that the packet that arrives after each round trip could always be from the same plane.
+    /// Probes a random plane instead of the arriving packet's plane. Packets of a message use the planes one after the
+    /// other, so that after each round trip a packet of one and the same plane could arrive.
     #[cold]
     fn probe(&mut self, now: Time) {
         self.probe_at = now + self.round_trip;
