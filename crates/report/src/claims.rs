@@ -107,7 +107,7 @@ fn beside_its_measure(error: &MeasureError) -> String {
 ///
 /// # Errors
 /// There is a pair where the kind needs a number, or a number where the kind needs a pair. Or the kind needs a finite
-/// paper's number above 0, and the paper's number is 0, negative or not finite.
+/// number above 0, and the paper's number is not.
 pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
     let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
     match (kind, paper, measured) {

@@ -43,7 +43,7 @@ pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Op
 
 /// A note that a ring whose ranks are in host order puts little load on a fabric. Only one host of each ToR sends to
 /// another ToR, so neither oversubscription nor hashing matters. There is no note for other jobs or placements. There
-/// is also none if each host has its own ToR, or if all hosts share one ToR.
+/// is also no note if each host has its own ToR, or if all hosts share one ToR.
 pub(crate) fn ring_in_host_order(points: &[PointFacts]) -> Option<String> {
     let of_tor = |point: &PointFacts| {
         let algorithm = point.workload.algorithm.as_deref();

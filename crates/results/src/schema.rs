@@ -21,9 +21,9 @@ columns! {
         pub seed: u64,
         /// The swept parameters of this run.
         pub sweep: BTreeMap<String, Value>,
-        /// Whether this run is a baseline, which has none of the scenario's faults. The runs with faults that have the
-        /// same scheme, seed and sweep point, apart from swept faults, are compared with the baseline. A baseline has
-        /// no rows of flows, jobs and parts.
+        /// Whether this run is a baseline, which has none of the scenario's faults. Runs of the same scheme, seed and
+        /// sweep point, apart from swept faults, are compared with their baseline. A baseline has no rows of flows,
+        /// jobs and parts.
         #[column("", last)]
         pub baseline: bool,
         /// Messages of the workload.
@@ -395,8 +395,8 @@ columns! {
 }
 
 columns! {
-    /// A rank of a job that has steps, or a collective of a job from a trace. The row has the time during which it
-    /// computes and the time during which it does not. Jobs from traces and jobs with transfers over NVLink have steps.
+    /// A rank of a job that has steps, or a collective of a job from a trace. The row has the computing time and the
+    /// time without computation. Jobs from traces and jobs with transfers over NVLink have steps.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct PartRow {
         /// The number of the run.

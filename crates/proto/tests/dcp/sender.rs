@@ -159,8 +159,8 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     assert_eq!(psns(&mut sender, us(0)), range(0..5));
 }
 
-/// A packet is sent for every window and every length of the message. The bytes in flight do not exceed the window, or
-/// one packet if the window is smaller than a packet.
+/// A packet is sent even with the smallest window and the longest message. The bytes in flight do not exceed the
+/// window, or one packet if the window is smaller than a packet.
 #[test]
 fn a_window_bounds_what_is_in_flight() {
     for window in [1, PACKET, 3 * PACKET, 7 * PACKET + 1, 40 * PACKET, 200 * PACKET] {

@@ -134,8 +134,8 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
     assert_eq!(sender.counters().retransmissions, 2);
 }
 
-/// PSN 0 is retransmitted at 9 us. Its PSN is far below the highest acknowledged PSN. An ACK for the copy of 9 us is
-/// not late. An ACK for an earlier copy is late, and its path gets no packet.
+/// PSN 0 is far below the highest acknowledged PSN, and is retransmitted at 9 us. An ACK for the copy of 9 us is not
+/// late. An ACK for an earlier copy is late, and its path gets no packet.
 #[test]
 fn a_packet_that_was_sent_again_is_not_late() {
     for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {

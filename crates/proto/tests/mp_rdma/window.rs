@@ -74,8 +74,8 @@ fn the_window_is_one_for_all_paths() {
     assert_eq!(burst(&mut sender, us(8)), [3], "2.0");
 }
 
-/// Each ACK clocks out one packet, for a packet that arrived in order and for a packet that did not. The PSNs that the
-/// ACK acknowledges cumulatively clock out no packets.
+/// Each ACK clocks out one packet, even if the packet that caused the ACK arrived out of order. The PSNs that the ACK
+/// acknowledges cumulatively clock out no packets.
 #[test]
 fn acks_count_and_not_what_they_acknowledge() {
     let mut sender = sender(4.0);

@@ -86,8 +86,9 @@ fn gained_by_a_window(delay_ns: u64) -> f64 {
     (source.cc.window() - before) as f64
 }
 
-/// If the delay is half the target, a window of ACKs adds 2 * MTU * a * b = 8,473 B. If the delay is the target, a
-/// window of ACKs adds fi = 24,208 B. The window grows with each part, so that later parts add a little less.
+/// A window of ACKs arrives in several parts. If the delay is half the target, the ACKs add 2 * MTU * a * b = 8,473 B.
+/// If the delay is the target, the ACKs add fi = 24,208 B. The window grows with each part, so that later parts add a
+/// little less.
 #[test]
 fn a_window_of_acknowledgements_raises_the_window_by_the_gains() {
     let half = gained_by_a_window(5_250);

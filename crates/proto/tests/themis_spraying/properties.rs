@@ -94,8 +94,8 @@ fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
     });
 }
 
-/// All kinds of network faults except losses at the last hop may occur. Any part of Themis may be off, and so may
-/// failure handling.
+/// All kinds of network faults except losses at the last hop may occur. Any part of Themis may be off, also its failure
+/// handling.
 #[test]
 fn everything_is_delivered_once_in_order() {
     let parts = (any::<[bool; 4]>(), 1u32..20, 0u32..40);

@@ -1,7 +1,8 @@
 //! The `eqds` transport, including the pull pacer of the receiver's host.
 //!
 //! The reliability of `eqds` is that of `sack`, whose own tests compare it with models. Here a `sack` sender or
-//! receiver runs beside each `eqds` sender or receiver. It gets the same calls, except those that only concern credit.
+//! receiver runs beside each `eqds` sender or receiver. The `sack` end gets the same calls, except those that only
+//! concern credit.
 
 mod receiver;
 mod sender;
