@@ -6,9 +6,9 @@ use crate::points::by_finding;
 use anabranch_base::Duration;
 use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 
-/// The largest number of sets of timeouts that a note lists with their sweep points, and of groups of schemes that
-/// behaved alike at some points only. For more sets of timeouts, the note gives the range of the timeouts. For more
-/// groups, it gives the number of the others.
+/// A note lists at most this many sets of timeouts with their sweep points. Another note lists at most this many groups
+/// of schemes that behaved alike at some points only. For more sets of timeouts, the note gives the range of the
+/// timeouts. For more groups, the note gives the number of groups that it does not list.
 const MOST: usize = 4;
 
 /// The notes on a result set. `points` has the facts about its scenario at each point of the sweep.
@@ -46,8 +46,8 @@ fn in_words(by_rto: &Timeouts<'_>) -> String {
     }
 }
 
-/// A note on the timeouts, if the schemes have different ones or a timer expired. A sweep over buffers or round trips
-/// may also change the timeouts, so that two things change between its points.
+/// A note on the timeouts, if the schemes have different timeouts or a timer expired. A sweep over buffers or round
+/// trips may also change the timeouts, so that two things change between its points.
 fn timeouts(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     let found = by_finding(points, timeouts_at);
     let ran_out = set.actual().iter().any(|run| run.timeouts > 0);
@@ -141,8 +141,8 @@ fn start_times(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     ))
 }
 
-/// A note on the schemes that behaved alike in every run, or in every run of some sweep points: there, the difference
-/// between them had no effect.
+/// A note on the schemes that behaved alike in every run, or in every run of some sweep points. In these runs, the
+/// difference between the schemes had no effect.
 fn identical_schemes(set: &ResultSet) -> Option<String> {
     let groups = groups(set);
     let at_points_of = at_each_point(&groups);

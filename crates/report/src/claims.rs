@@ -101,12 +101,13 @@ fn beside_its_measure(error: &MeasureError) -> String {
 
 /// The outcome of a measured number compared with the paper's number, as [`RULE`] states.
 ///
-/// The tolerances of `at-least` and `at-most` are meant for quotients: the measure divides a quantity with a unit by
-/// the paper's number, and the claim's number is then 1. For an `order`, `measured` is 1 if the order is true.
+/// The tolerances of `at-least` and `at-most` are meant for quotients. For a quantity with a unit, the measure divides
+/// the quantity by the paper's number, and the claim's number is 1. For an `order`, `measured` is 1 if the order is
+/// true.
 ///
 /// # Errors
-/// There is a pair instead of a number or a number instead of a pair, or the paper's number is not a finite one above
-/// 0 although the kind needs one.
+/// There is a pair where the kind needs a number, or a number where the kind needs a pair. Or the kind needs a finite
+/// number above 0, and the paper's number is not.
 pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
     let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
     match (kind, paper, measured) {
@@ -177,9 +178,9 @@ fn positive(paper: f64) -> Result<(), String> {
     ))
 }
 
-/// The outcome of a claim about an upper or a lower bound p. `kept` states whether m satisfies the bound. A bound that
-/// m does not satisfy still holds if m is within [`band`] of p. `alike` states whether the bound determines on which
-/// side of 1 a quotient is, and m is on that side.
+/// The outcome of a claim about an upper or a lower bound p. `kept` states whether m satisfies the bound. If m does
+/// not, the claim still holds if m is within [`band`] of p. `alike` states whether the bound excludes one side of 1 and
+/// m is on the other side.
 fn bound(p: f64, m: f64, kept: bool, alike: bool) -> Outcome {
     match kept || within(p, m, band(p)) {
         true => Outcome::Holds,

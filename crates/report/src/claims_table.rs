@@ -22,9 +22,10 @@ pub fn claims_table(figure: &Figure) -> String {
     columns(&["claim", "where", "kind", "paper", "measured", "outcome"], rows)
 }
 
-/// The lines below a claim: its error; for an order that was compared with the paper, a note on its seeds; and,
-/// unless the claim was compared with the paper and holds, the finding about the cause. Findings refer to the paper's
-/// scale, and say so if the numbers are from another scale.
+/// The lines below a claim, without those that do not apply. The first is the error of the claim. The second is a note
+/// on the seeds of an order, if the claim was compared with the paper. The last is the cause that the claim states in
+/// `why`. It is left out if the claim was compared with the paper and holds. The cause refers to the paper's scale, and
+/// the line says so if the numbers are from another scale.
 pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<Item = String> {
     let (error, holds) = match &claim.result {
         ClaimResult::Failed { error } => (Some(error.clone()), false),

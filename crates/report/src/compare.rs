@@ -6,8 +6,8 @@ use crate::verdict::{MOST_IN_HEADLINE, Verdict};
 use anabranch_results::{ResultSet, RunRow, Statistic, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The fields of runs that are compared. A field is left out unless at least one set has it in all compared runs, and
-/// not only with zeros.
+/// The fields of runs that are compared. A field is compared if at least one set has it in all compared runs and one of
+/// these values is not 0.
 const QUANTITIES: [&str; 15] = [
     "fct_mean_us",
     "fct_p99_us",
@@ -32,7 +32,7 @@ pub struct Comparison {
     /// The names of the sets. All other sets are compared with the first one.
     pub names: Vec<String>,
     /// The keys of the resolved scenarios whose values differ, each with its value in every set, or `None` if a set
-    /// lacks the key. The keys of a scheme that some set lacks are left out.
+    /// lacks the key. If some set lacks a scheme, the keys of this scheme are left out.
     pub differences: Vec<(String, Vec<Option<String>>)>,
     /// The schemes, points and seeds that are not compared because some set lacks them, and those whose times are not
     /// compared because messages or jobs did not finish.
@@ -283,9 +283,10 @@ impl Comparison {
         rows
     }
 
-    /// The answer: for each set except the first, a sentence that compares it with the first set. Unless both are
-    /// equal in every quantity, the sentence compares the completion times of the slowest jobs or messages. If there
-    /// are many schemes, it names those that differ most, and a note names the others. Notes begin with `Note:`.
+    /// The answer: for each set except the first, a sentence that compares it with the first set. The sentence compares
+    /// the completion times of the slowest jobs or messages, or states that both sets are equal in every quantity. If
+    /// there are many schemes, the sentence names those that differ most, and a note names the others. Notes begin with
+    /// `Note:`.
     pub fn verdict(&self) -> Vec<String> {
         self.answer().lines()
     }

@@ -49,9 +49,9 @@ pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
 /// The largest difference between schemes that tie, as a fraction of the first scheme's mean. The upper end of the 95 %
-/// interval of the difference is compared with it. A scheme may tie with the first one only if its seeds exclude that
-/// it takes 1.5 times as long. Without this limit, schemes would tie merely because their seeds differ too much to show
-/// a difference.
+/// interval of the difference may not exceed this fraction. A scheme ties only if its seeds exclude that it takes 1.5
+/// times as long as the first scheme. Without this limit, schemes would tie merely because their seeds differ too much
+/// to show a difference.
 const MOST_APART: f64 = 0.5;
 
 /// The smallest number of seeds for a ranking. With two seeds, the t-test has one degree of freedom, so its result
@@ -136,8 +136,8 @@ pub(crate) enum Recovery {
     Unknown,
     /// Goodput did not fall in any seed.
     NoDip,
-    /// Goodput recovered after this time, in microseconds. The estimate is over the seeds in which goodput fell: all
-    /// `of` seeds except `no_dip_at`.
+    /// Goodput recovered after this time, in microseconds. Goodput fell in all of the `of` seeds except `no_dip_at` of
+    /// them. The estimate is over the seeds in which it fell.
     After { time: Estimate, no_dip_at: usize, of: usize },
     /// In `the_end_at` of `of` seeds, the run ended before goodput recovered. With `is_held`, each of these runs
     /// finished while a fault was still active, so that a scheme that recovered later is not better.
@@ -225,8 +225,8 @@ fn ranks(
         if let Some((first, last_rank)) = first.filter(|(_, last_rank)| rank <= *last_rank) {
             match compare(order[first], order[place]) {
                 PairResult::Tied { within } => (rank, tie_within) = (last_rank, Some(within)),
-                // This scheme is slower than the first scheme of the rank, although not slower than every scheme before
-                // that one.
+                // This scheme is slower than the first scheme of the rank, but not slower than every scheme before that
+                // first scheme.
                 PairResult::Slower => rank = last_rank + 1,
                 PairResult::Unknown => return Err([first, place]),
             }

@@ -22,9 +22,9 @@ struct TimeoutDelays {
 }
 
 /// A note on the number of messages that a rank of an AllToAll sends at the same time. Each message has its own
-/// congestion window, so this number determines how far the job is an incast. There is no note for other jobs, for one
-/// message at a time, for ranks with NVLink, whose blocks go by fewer queue pairs, or if the number is swept, because a
-/// column then shows it.
+/// congestion window, so this number determines how far the job is an incast. There is no note for other jobs, or if
+/// the number is 1. Ranks with NVLink get no note, because their blocks go by fewer queue pairs. If the number is
+/// swept, there is no note, because a column shows the number.
 pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;
@@ -41,9 +41,9 @@ pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Op
     ))
 }
 
-/// A note that a ring whose ranks are in host order puts little load on a fabric: only one host of each ToR sends to
-/// another ToR, so neither oversubscription nor hashing matters. There is no note for other jobs or placements, if each
-/// host has its own ToR, or if all hosts share one ToR.
+/// A note that a ring whose ranks are in host order puts little load on a fabric. Only one host of each ToR sends to
+/// another ToR, so neither oversubscription nor hashing matters. There is no note for other jobs or placements. There
+/// is also no note if each host has its own ToR, or if all hosts share one ToR.
 pub(crate) fn ring_in_host_order(points: &[PointFacts]) -> Option<String> {
     let of_tor = |point: &PointFacts| {
         let algorithm = point.workload.algorithm.as_deref();
@@ -63,8 +63,8 @@ pub(crate) fn ring_in_host_order(points: &[PointFacts]) -> Option<String> {
     ))
 }
 
-/// The range of the number over the points of the sweep that have one, `8` or `8 to 16`, and the beginning of a
-/// sentence about these points: `Each`, or `At 1 of 2 sweep points (x = 1): each`. The result is none if no point has
+/// The range of the number over the points of the sweep that have the number: `8` or `8 to 16`. The second text begins
+/// a sentence about these points: `Each`, or `At 1 of 2 sweep points (x = 1): each`. The result is none if no point has
 /// the number.
 fn number_at_points(
     points: &[PointFacts],

@@ -18,8 +18,8 @@ pub enum Table {
     Flows,
     /// A row per job.
     Jobs,
-    /// A row per rank of a job that has steps, such as a job from a trace or with transfers over NVLink, and per
-    /// collective of a job from a trace.
+    /// A row per rank of each job that has steps, such as a job from a trace or with transfers over NVLink. Each
+    /// collective of a job from a trace also has a row.
     Parts,
     /// A row per point of a measured curve.
     Series,

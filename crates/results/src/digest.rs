@@ -12,10 +12,10 @@ use crate::{FlowRow, JobRow, RunRow, Value};
 /// The digest leaves out the wall-clock time, the digest itself, the series (observers must not change a digest), the
 /// warnings, the rows of faults and parts, the mark of a baseline, and the run's index in its result set. It also
 /// leaves out derived numbers (slowdowns, packets of a flow, ideal CCTs, bandwidths, the number of finished jobs,
-/// comparisons with a baseline), the columns about queues, and the counters of each flow, except that it includes the
-/// sums of retransmissions and timeouts. It includes the groups of flows only if there are any, so that results
-/// without groups keep the digest that they had before groups were introduced. The digest has 32 hexadecimal digits:
-/// the first 16 bytes of a BLAKE3 hash.
+/// comparisons with a baseline) and the columns about queues. The counters of each flow are left out, but the sums of
+/// retransmissions and timeouts over the run are included. The groups of flows are included only if there are any, so
+/// that results without groups keep the digest that they had before groups were introduced. The digest has 32
+/// hexadecimal digits: the first 16 bytes of a BLAKE3 hash.
 pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     let mut hash = Encoder::default();
     hash.text("anabranch run 2");

@@ -35,8 +35,9 @@ pub struct Figure {
 /// One plot, as a figure's file specifies it (a `[[plot]]` table).
 ///
 /// There is a separate picture for each value of a swept parameter that is neither in [`per`](Self::per) nor on the x
-/// axis. The same holds for the scheme. Unless `per` contains `seed`, a distribution contains the messages (or jobs)
-/// of all seeds, `line` and `bar` show the mean over the seeds, and `series` and `points` show the first seed.
+/// axis. There is a separate picture for each scheme if the scheme is neither in `per` nor on the x axis. Unless `per`
+/// contains `seed`, a distribution contains the messages (or jobs) of all seeds, `line` and `bar` show the mean over
+/// the seeds, and `series` and `points` show the first seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlotSpec {
@@ -317,8 +318,8 @@ impl SetupRow {
 }
 
 impl Sensitivity {
-    /// The setup under which the most claims hold. Among equal setups it is the one with the fewest changes, and then
-    /// the first.
+    /// The setup under which the most claims hold. If there are several, it is the one with the fewest changes. If
+    /// several of these have equally few changes, it is the first.
     pub fn best(&self) -> Option<&SetupRow> {
         let changes = |setup: &SetupRow| setup.choice.iter().filter(|index| **index > 0).count();
         self.setups.iter().min_by_key(|setup| (std::cmp::Reverse(setup.holds()), changes(setup)))

@@ -44,8 +44,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The number of the file format. Changes, by number: 5: the fields of runs that were JSON are columns, and all rows
-/// have the keys of their run. 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets
+/// The number of the file format. Some changes, by number: 5: the fields of runs that were JSON are columns, and all
+/// rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets
 /// that faults hit. 8: each point of a curve has `baseline`, and faults are numbered from 0, as in the paths of keys.
 /// 12: facts. 13: warnings of runs and causes of failures are values. 14: bandwidths of collectives.
 const FORMAT: u64 = 14;

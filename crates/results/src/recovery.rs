@@ -19,9 +19,9 @@ const ROUNDING: f64 = 1e-9;
 /// It is 0 if all data arrived and goodput never fell below 95 %, and `None` if the run ended without having recovered.
 ///
 /// `with` and `without` are the curves of the run and of its baseline. Each point is the time in picoseconds at which
-/// an interval ends, and the goodput ([`GOODPUT`]) in that interval. Both curves are smoothed over stretches: a stretch
-/// is a twentieth of the baseline's time (five bins of a hundredth each), or five intervals of the curves if these are
-/// longer.
+/// an interval ends, and the goodput ([`GOODPUT`]) in that interval. Both curves are smoothed over stretches. A stretch
+/// is a twentieth of the baseline's time (five bins of a hundredth each). It is five intervals of the curves if five
+/// intervals are longer than that.
 ///
 /// Progress is the amount of data delivered so far. A stretch of the baseline begins at some progress and delivers some
 /// amount of data. The run is measured by the time that it takes to deliver the same amount from the same progress. A

@@ -21,8 +21,9 @@ columns! {
         pub seed: u64,
         /// The swept parameters of this run.
         pub sweep: BTreeMap<String, Value>,
-        /// Whether this run has none of the scenario's faults. The runs of the same scheme, seed and sweep point
-        /// (without swept faults) are compared with it. It has no rows of flows, jobs and parts.
+        /// Whether this run is a baseline, which has none of the scenario's faults. Runs of the same scheme, seed and
+        /// sweep point, apart from swept faults, are compared with their baseline. A baseline has no rows of flows,
+        /// jobs and parts.
         #[column("", last)]
         pub baseline: bool,
         /// Messages of the workload.
@@ -60,7 +61,7 @@ columns! {
         #[column("")]
         pub slowdown_p99: f64,
         /// Time from the first start to the last completion. If jobs have steps, such as computations or transfers over
-        /// NVLink, it begins at the start of the run.
+        /// NVLink, the time begins at the start of the run.
         #[column("us", digest)]
         pub completion_us: f64,
         /// Jobs of the workload: collectives, or jobs from traces.
@@ -94,8 +95,8 @@ columns! {
         /// other than failures at random times, or has no baseline.
         #[column("us", last)]
         pub time_to_recover_us: Option<f64>,
-        /// 99th percentile, over the data packets that arrived at a port of a switch, of the number of bytes that
-        /// waited there, rounded up by at most a sixteenth. Packets that found no room are counted too.
+        /// 99th percentile of the number of bytes that waited at a port of a switch when a data packet arrived there.
+        /// The number is rounded up by at most a sixteenth. Packets that found no room are counted too.
         #[column("bytes")]
         pub queue_p99_bytes: u64,
         /// Largest number of bytes that waited at one port of a switch.
@@ -180,7 +181,7 @@ columns! {
         #[column("packets")]
         pub packets_slowed: u64,
         /// Data packets among the packets above, counted in the same way. The others are control packets such as ACKs.
-        /// A later ACK can replace a lost one.
+        /// A later ACK can replace a lost ACK.
         #[column("packets")]
         pub data_packets: u64,
     }
@@ -308,8 +309,8 @@ columns! {
         /// Data packets of the message without retransmissions.
         #[column("packets")]
         pub packets: u64,
-        /// Retransmitted data packets of the message. None if other messages share the queue pair, because its packets
-        /// cannot be attributed to one message then.
+        /// Retransmitted data packets of the message. None if other messages share the queue pair, because the packets
+        /// of a shared queue pair cannot be attributed to one message.
         #[column("packets")]
         pub retransmissions: Option<u32>,
         /// Timeouts that fired for the message. None under the same conditions as `retransmissions`.
@@ -363,7 +364,8 @@ columns! {
         #[column("", digest)]
         pub job: u32,
         /// The collective and its algorithm, as scenarios name them: `allreduce-ring`, `alltoall`. If NCCL's model
-        /// chose the algorithm, a colon and its choice follow. For a job from a trace, it is the format of the trace.
+        /// chose the algorithm, a colon and the model's choice follow. For a job from a trace, this is the format of
+        /// the trace.
         #[column("", digest)]
         pub algorithm: String,
         /// Ranks that take part.
@@ -393,8 +395,8 @@ columns! {
 }
 
 columns! {
-    /// A rank of a job that has steps (such as a job from a trace or with transfers over NVLink), or a collective of
-    /// a job from a trace, with the time during which it computes and the time during which it does not.
+    /// A rank of a job that has steps, or a collective of a job from a trace. The row has the computing time and the
+    /// time without computation. Jobs from traces and jobs with transfers over NVLink have steps.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct PartRow {
         /// The number of the run.
@@ -431,12 +433,12 @@ columns! {
         /// Time at which the rank's job, or the last rank of the collective, is done. None if it never was.
         #[column("ps")]
         pub end_ps: Option<u64>,
-        /// Computing time of the rank. For a collective, it is the smallest computing time of any rank between its own
-        /// start and its own end of the collective.
+        /// Computing time of the rank. For a collective, each rank has a computing time between its own start and its
+        /// own end of the collective, and this is the smallest of these times.
         #[column("ps")]
         pub compute_ps: u64,
-        /// Time during which the rank does not compute. For a collective, it is the largest such time of any rank
-        /// between its own start and its own end of the collective.
+        /// Time during which the rank does not compute. For a collective, each rank has such a time between its own
+        /// start and its own end of the collective, and this is the largest of these times.
         #[column("ps")]
         pub exposed_ps: u64,
     }

@@ -69,8 +69,8 @@ fn a_mark_becomes_a_cnp_at_once() {
     }
 }
 
-/// The interval runs from CNP to CNP, not from mark to mark, and separately for each queue pair. A mark within the
-/// interval is cleared like any other.
+/// Each queue pair has its own interval, which starts with a CNP and not with a mark. A mark within the interval is
+/// cleared too.
 #[test]
 fn one_cnp_an_interval_for_each_queue_pair() {
     let mut annulus = annulus(&CONFIG);

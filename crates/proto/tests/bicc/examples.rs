@@ -159,9 +159,9 @@ fn a_selective_ack_counts_what_it_names() {
     assert_eq!(esw.hear(0, RECEIVER, selective_ack(1, u32::MAX, u64::MAX)), [(0, 8)]);
 }
 
-/// A go-back-N receiver drops all packets that follow a loss. When the lost packet is retransmitted, the window is
-/// full of packets that were dropped, and packets that will be dropped are ahead of it in the queue. Each further copy
-/// that arrives at the switch makes room for one packet, so that the lost packet reaches the receiver in the end.
+/// A go-back-N receiver drops all packets that follow a loss. When the lost packet is retransmitted, it waits in the
+/// queue behind packets that the receiver will drop, and dropped packets fill the window. Each further copy of a packet
+/// in the window makes room for one packet, so that the lost packet finally reaches the receiver.
 #[test]
 fn a_gap_before_the_switch_stops_nobody() {
     let mut esw = Esw::new(&config(3, LONG));
@@ -183,9 +183,9 @@ fn a_gap_before_the_switch_stops_nobody() {
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 5)], "below the ePSN as well");
 }
 
-/// PSN 0 is lost before the switch, and so are the copies of PSNs 1 to 7, which would make room in the full window. A
-/// go-back-N receiver drops the packets that follow until PSN 0 arrives. None of these counts as in flight for longer
-/// than a round trip.
+/// PSN 0 is lost before the switch, so that a go-back-N receiver drops all packets until PSN 0 arrives. The copies of
+/// PSNs 1 to 7, which would make room in the full window, are lost too. Each dropped packet counts as in flight for one
+/// round trip at most.
 #[test]
 fn what_a_receiver_drops_counts_for_a_round_trip() {
     let mut esw = Esw::new(&config(3, LONG));
@@ -211,8 +211,7 @@ fn what_a_receiver_drops_counts_for_a_round_trip() {
     assert_eq!(esw.program.next_timeout(), Some(esw.now + LONG));
 }
 
-/// A copy of a packet that arrives after the packet was acknowledged counts as in flight as well, until the next
-/// answer.
+/// A copy that arrives at the switch after its packet was acknowledged counts as in flight until the next answer.
 #[test]
 fn duplicates_count_until_the_next_answer() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -287,9 +286,9 @@ fn the_timer_waits_for_the_oldest_that_counts() {
     assert_eq!((esw.count("expired_packets"), esw.program.next_timeout()), (2, None));
 }
 
-/// Section VII-A: the largest RTT within a data centre is 8 us, which at 100 Gb/s is a BDP of 100 KB. A packet of
-/// 1,048 B takes 84 ns, so a host at line rate whose ACKs take 8 us has 96 packets in flight when it sends the next
-/// one. With a window of 97 packets (101,656 B) it never waits. With 99,000 B it does.
+/// Section VII-A: the largest RTT within a data centre is 8 us, which at 100 Gb/s is a BDP of 100 KB. A packet of 1,048
+/// B takes 84 ns, so a host at line rate whose ACKs take 8 us has 96 packets in flight when it sends the next one. With
+/// a window of 97 packets (101,656 B) the host never waits. With a window of 99,000 B it waits.
 #[test]
 fn one_bdp_lets_a_host_have_its_line_rate() {
     let run = |window: u64| {
@@ -342,8 +341,8 @@ fn with_the_scope_of_a_switch_hosts_share_its_window() {
     assert_eq!(esw.count("max_in_flight_bytes"), 2 * u64::from(PACKET));
 }
 
-/// With `clear_marks`, the near-source loop clears the marks of packets that leave the data centre. Its CNPs have no
-/// effect and are not simulated.
+/// With `clear_marks`, the near-source loop clears the marks of packets that leave the data centre. The CNPs of the
+/// loop have no effect and are not simulated.
 #[test]
 fn the_near_source_loop_may_take_the_mark_away() {
     let (here, there) = (HostId(FIRST_OWN), HostId(FIRST_OWN - 1));

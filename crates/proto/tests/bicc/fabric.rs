@@ -177,8 +177,7 @@ impl Fabric {
         }
     }
 
-    /// Sends the packets that left the switch to their destinations. The data packets among them must be those of the
-    /// model.
+    /// Sends the packets that left the switch to their destinations. The data packets among them must equal `expected`.
     fn go_on(&mut self, passed: Vec<Packet>, expected: &[Sent]) {
         let data = passed.iter().filter(|packet| matches!(packet.repr, Repr::Data { .. }));
         let mut data: Vec<Sent> = data.map(|packet| (packet.qp.0, psn(packet))).collect();

@@ -7,8 +7,7 @@ pub struct Model {
     window: u64,
     release: Duration,
     round_trip: Duration,
-    /// For each queue pair, the PSN that a NACK requested and that has been neither forwarded nor acknowledged since
-    /// then.
+    /// For each queue pair, the PSN that a NACK requested, until this PSN is forwarded or acknowledged.
     asked: std::collections::BTreeMap<u32, u32>,
     /// All packets in flight, in the order of forwarding.
     on_way: Vec<OnWay>,

@@ -11,15 +11,15 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whichever packets are lost on either side of the switch, each step of the switch follows the rules. No window
-    /// leaks, so that every message is delivered, and at the end nothing is held or counts as in flight.
+    /// Packets may be lost on either side of the switch. Each step of the switch follows the model. Every message is
+    /// delivered, and at the end no packet is held or counts as in flight.
     #[test]
     fn no_window_leaks(plan in plans(true)) {
         finished(&plan, &run(&plan))?;
     }
 
-    /// Without losses, and with long timers, no packet is given up or expires and no sender times out, however small
-    /// the window.
+    /// Without losses and with long timers, no packet is given up, no packet expires, and no sender times out. This
+    /// holds even for small windows.
     #[test]
     fn without_losses_nothing_is_given_up(plan in plans(false)) {
         let plan = Plan { ack_every: 1, rto: LONG, release: LONG, ..plan };
@@ -33,8 +33,8 @@ proptest! {
 
 const LONG: Duration = Duration::from_us(1_000_000);
 
-/// The properties above are not vacuous: lost packets do occupy the windows, and each way to free them occurs (giving
-/// up, expiry).
+/// The properties above are not vacuous. Lost packets do occupy the windows. Some packets are given up, and others
+/// expire.
 #[test]
 fn windows_fill_with_what_is_lost() {
     for go_back_n in [true, false] {

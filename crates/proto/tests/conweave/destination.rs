@@ -53,10 +53,10 @@ fn a_lost_tail_is_given_up_a_little_after_it_should_have_come() {
     assert!(is_init(&next) && by == new);
 }
 
-/// The time at which the destination should release the packets that it holds. The last packet that arrived on the
-/// old path left the source at `passed` and arrived at `came`, and the TAIL left at `tail_at`. The TAIL is therefore
-/// expected `tail_at - passed` after `came`, and the destination waits 16 us longer (`flush_extra`). It computes the
-/// difference from the stamps in packets, which are rounded down to their unit.
+/// The time at which the destination should release the packets that it holds. The last packet that arrived on the old
+/// path left the source at `passed` and arrived at `came`. The TAIL left at `tail_at`, so it is expected `tail_at -
+/// passed` after `came`. The destination waits 16 us longer (`flush_extra`). It computes the difference from the stamps
+/// in packets, which are rounded down to their unit.
 fn expected_release(came: Time, passed: Time, tail_at: Time) -> Time {
     let units = tail_at.0 / STAMP.0 - passed.0 / STAMP.0;
     came + STAMP * units + Duration::from_us(16)

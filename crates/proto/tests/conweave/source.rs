@@ -22,8 +22,8 @@ fn a_reply_in_time_begins_the_next_epoch_on_the_same_path() {
     assert_eq!((pair.sent("reroutes"), pair.sent("replies_in_time")), (0, 1));
 }
 
-/// The deadline is the round trip between the two ToRs plus `reply_extra` (4 us). With the round trip of 4 us to
-/// `NEAR_RECEIVER`, it is the paper's 8 us (table 3).
+/// The deadline is the round trip between the two ToRs plus `reply_extra` (4 us). For `NEAR_RECEIVER`, whose round trip
+/// is 4 us, the deadline is the paper's 8 us (table 3).
 #[test]
 fn the_deadline_is_that_of_the_two_tors() {
     for (dst, deadline) in [(RECEIVER, DEADLINE_US), (NEAR_RECEIVER, 8)] {
@@ -153,8 +153,9 @@ fn a_pause_is_of_one_path_and_new_queue_pairs_heed_it() {
     notify(&mut pair, us(0), 1);
     let mut draws_of_2 =
         |at, qps: std::ops::Range<u32>| qps.filter(|&qp| pair.send_on(qp, at, 0).1 == 2).count();
-    // The source takes the first of two samples that is not paused. If both are paused, the port is random. The free
-    // port is thus taken in 5/9 of the cases, plus a third of the other 4/9.
+    // Two of three ports are paused. The source samples two ports and takes the first that is not paused. If both
+    // samples are paused, the source takes a random port. The free port is thus taken in 5/9 of the cases, plus a third
+    // of the other 4/9.
     let free = draws_of_2(us(1), 0..600);
     assert!((390..455).contains(&free), "{free} of 600");
     let free = draws_of_2(us(17), 2_000..2_600);

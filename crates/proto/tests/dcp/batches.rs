@@ -64,8 +64,8 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(16, HUGE, 16), 1);
     assert_eq!(fetches(17, HUGE, 16), 2);
     assert_eq!(fetches(17, HUGE, 1), 17);
-    // 100 packets were sent, and those whose headers came back are no longer in flight. In a window of 104 packets,
-    // awin therefore has room for 36 packets, while 32 packets wait for retransmission.
+    // 100 packets were sent. Packets whose headers came back are no longer in flight. In a window of 104 packets, awin
+    // therefore has room for 36 packets, while 32 packets wait for retransmission.
     assert_eq!(fetches(32, 104 * PACKET, 16), 2);
     // With a window of 80 packets there is no room, so that each of 17 fetches takes one entry. With 90 packets, the
     // first fetch takes the ten entries for which the window has room, and ten further fetches take one entry each.

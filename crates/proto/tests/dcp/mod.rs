@@ -78,8 +78,8 @@ fn closing(config: DcpConfig) -> (DcpSender, Arc<AtomicU64>) {
     (DcpSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9)), now)
 }
 
-/// A sender whose requests are as long as the counter permits, since its window is still huge when the sender is built.
-/// Afterwards the window is `window`.
+/// The window is huge while the sender is built, so that its requests are as long as the counter permits. Then the
+/// window becomes `window`.
 fn narrowed(config: DcpConfig, window: u64) -> DcpSender {
     let (sender, now) = closing(config);
     now.store(window, Relaxed);
@@ -138,8 +138,7 @@ fn state_in_bits() {
     assert_eq!(state.iter().map(|field| field.bits * field.count).sum::<u32>(), 24 * 8);
 }
 
-/// Turns, and several messages that one packet completes, work through the common interface of transports, which a NIC
-/// uses.
+/// The common interface of transports, which a NIC uses, supports turns and packets that complete several messages.
 #[test]
 fn both_ends_behind_the_common_interface() {
     let transport = TransportConfig::Dcp(config());

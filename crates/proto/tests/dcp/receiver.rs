@@ -125,8 +125,8 @@ fn a_trimmed_packet_goes_back() {
     assert_eq!(receiver.take(&data(0, 7, 2, 0, 0)), (vec![ack(1)], vec![7]));
 }
 
-/// If sRetryNo is greater than rRetryNo, the counter restarts. If it is smaller, the packet belongs to an abandoned
-/// round.
+/// If sRetryNo is greater than rRetryNo, the counter restarts. If sRetryNo is smaller, the packet belongs to an
+/// abandoned round.
 #[test]
 fn a_new_round_counts_from_zero() {
     let mut receiver = Receiver::new(config());
@@ -202,7 +202,7 @@ fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
     }
 }
 
-/// If a new round counts a message again, only packets in excess of its largest earlier count are new. The number of
+/// In a new round of a message, only packets in excess of the message's largest earlier count are new. The number of
 /// new packets is thus bounded, even if the rounds never end. Packets of later messages are new immediately.
 #[test]
 fn packets_of_a_later_round_are_not_new() {

@@ -66,8 +66,8 @@ fn a_message_beyond_the_counter_goes_in_parts() {
     assert_eq!(send(&mut sender, us(2)).into_iter().map(|(_, msn, _)| msn).max(), Some(3));
 }
 
-/// Section 4.3: a header-only packet causes the retransmission of its data packet, ahead of new data, and of no other
-/// packet.
+/// Section 4.3: a header-only packet causes the retransmission of its own data packet only. The retransmission is sent
+/// ahead of new data.
 #[test]
 fn a_header_brings_its_packet_and_no_other() {
     let mut sender = narrowed(config(), 6 * PACKET);
@@ -119,8 +119,8 @@ fn no_message_beyond_those_that_are_tracked() {
     assert_eq!(psns(&mut sender, us(1)), range(16..22));
 }
 
-/// There is one ACK per request. Messages are therefore split into requests so short that the window has room for
-/// about as many of them as the receiver tracks.
+/// There is one ACK per request. Messages are therefore split into short requests. The window has room for about as
+/// many of them as the receiver tracks.
 #[test]
 fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     let mut sender = windowed(config(), 18 * PACKET);
@@ -135,13 +135,13 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     answer(&mut sender, us(2), ack(9));
     assert_eq!(acknowledged(&mut sender), [10]);
     assert_eq!(psns(&mut sender, us(2)), [18, 19]);
-    // A message that fits into the window is split as well. Otherwise packets that have arrived would count as in
-    // flight until the whole message is acknowledged.
+    // A message that fits into the window is split as well. Without the split, packets that have arrived would count as
+    // in flight until the whole message is acknowledged.
     let mut sender = windowed(config(), 18 * PACKET);
     post(&mut sender, [10]);
     assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(4));
-    // A message below two shares of 20 packets is not split. A message of three and a half shares is split into three
-    // requests. Eight requests of 20 packets or more fill the window.
+    // The share is an eighth of the window, here 20 packets. A message of less than two shares is not split. A message
+    // of three and a half shares is split into three requests.
     for (packets, requests) in [(39, vec![39]), (70, vec![24, 24, 22])] {
         let mut sender = windowed(config(), 160 * PACKET);
         post(&mut sender, [packets]);
@@ -149,7 +149,7 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
         let of = |number| sent.iter().filter(|(_, msn, _)| *msn == number).count();
         assert_eq!((0..requests.len() as u32).map(of).collect::<Vec<_>>(), requests);
     }
-    // A message of one share (a window of 80 packets has eight shares of 10) is a single request. In a window of 5
+    // An eighth of a window of 80 packets is 10 packets. A message of 10 packets is a single request. In a window of 5
     // packets, a share is one packet.
     let mut sender = windowed(config(), 80 * PACKET);
     post(&mut sender, [10]);
@@ -159,8 +159,8 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     assert_eq!(psns(&mut sender, us(0)), range(0..5));
 }
 
-/// However small the window and however long the message, a packet is sent. The bytes in flight do not exceed the
-/// window, or one packet if the window is smaller.
+/// A packet is sent even with the smallest window and the longest message. The bytes in flight do not exceed the
+/// window, or one packet if the window is smaller than a packet.
 #[test]
 fn a_window_bounds_what_is_in_flight() {
     for window in [1, PACKET, 3 * PACKET, 7 * PACKET + 1, 40 * PACKET, 200 * PACKET] {

@@ -57,7 +57,7 @@ fn only_a_higher_emsn_resets_the_timer() {
 }
 
 /// A choice of this implementation: the timer does not run while packets of the message wait to be sent. By the paper's
-/// text, the message would start over here before it was ever sent completely.
+/// text, the message would start over before all of its packets were sent.
 #[test]
 fn the_timer_waits_for_the_last_packet() {
     let mut sender = sender(config());
@@ -107,8 +107,8 @@ fn a_message_with_packets_to_repeat_has_not_timed_out() {
 }
 
 /// A header-only packet reports that a data packet was trimmed, so that the data packet no longer counts as in flight.
-/// Whether the data packet is then retransmitted, or an ACK makes the retransmission unnecessary, the number of bytes
-/// in flight stays correct.
+/// The number of bytes in flight stays correct if the data packet is retransmitted, and also if an ACK makes the
+/// retransmission unnecessary.
 #[test]
 fn the_window_stays_whole() {
     for number in [0, 1] {
@@ -117,8 +117,8 @@ fn the_window_stays_whole() {
         assert_eq!(psns(&mut sender, us(0)), range(0..6));
         sender.handle_timeout(us(4_000));
         assert_eq!(psns(&mut sender, us(4_000)), range(0..3));
-        // A packet of the new round is trimmed. In the first case it is retransmitted, and the round times out. In the
-        // second case an ACK for the old round makes the new round unnecessary.
+        // A packet of the new round is trimmed. In the first case the packet is retransmitted, and the round times out.
+        // In the second case an ACK for the old round makes the new round unnecessary.
         answer(&mut sender, us(4_001), header_only(1, 0, 1));
         match number {
             0 => {
@@ -132,9 +132,9 @@ fn the_window_stays_whole() {
     }
 }
 
-/// A choice of this implementation: a header-only packet of an earlier round is ignored. Otherwise both the round and
-/// this packet would cause PSN 1 to be sent, and the receiver, which only counts, would take 0, 1, 1 for the whole
-/// message.
+/// A choice of this implementation: a header-only packet of an earlier round is ignored. If it caused a retransmission,
+/// PSN 1 would be sent twice in the new round. The receiver only counts packets, so PSNs 0, 1 and 1 would complete the
+/// message without PSN 2.
 #[test]
 fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     let mut sender = sender(config());
@@ -153,9 +153,9 @@ fn a_late_header_of_an_earlier_round_asks_for_nothing() {
     assert_eq!(receiver.take(&data(1, 10, 3, 0, 1)), (vec![ack(1)], vec![10]), "without PSN 2");
 }
 
-/// A choice of this implementation: packets of later messages carry retry number 0. If the number belonged to the
-/// queue pair, message 1 would begin with number 1 of message 0, and its own first timeout would have number 1 again.
-/// PSN 2 would then be counted twice and complete message 1 without PSN 3.
+/// A choice of this implementation: packets of later messages carry retry number 0. If they carried number 1 after the
+/// timeout of message 0, the first timeout of message 1 would lead to number 1 again. PSN 2 would then be counted twice
+/// and complete message 1 without PSN 3.
 #[test]
 fn later_messages_carry_no_retry_number() {
     let mut sender = narrowed(config(), 3 * PACKET);
@@ -241,8 +241,8 @@ fn retry_numbers_do_not_go_round_unheard() {
     assert_eq!(receiver.take(&data(0, 10, 3, 0, sent as u8)), (vec![ack(1)], vec![10]));
 }
 
-/// A sender whose requests have `packets` packets (a quarter of its window) or more, apart from the last request of a
-/// message. The receiver tracks four requests.
+/// A sender whose window is four times `packets` packets, and whose receiver tracks four requests. Its requests have at
+/// least `packets` packets, except the last request of a message.
 fn split(packets: u64) -> DcpSender {
     windowed(DcpConfig { tracked_messages: 4, ..config() }, 4 * packets * PACKET)
 }
@@ -305,16 +305,16 @@ fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     assert_eq!(send(&mut sender, us(4_002)), rest);
     answer(&mut sender, us(4_003), header_only(7, 3, 1));
     assert_eq!(send(&mut sender, us(4_003)), [(7, 3, 1)]);
-    // The timeout retransmits everything that is not acknowledged: requests 2 and 3 in their third round, and
-    // requests 4 and 5 in their second.
+    // The timeout retransmits every unacknowledged packet: requests 2 and 3 in their third round, and requests 4 and 5
+    // in their second round.
     time_out(&mut sender);
     let third: Vec<_> =
         send(&mut sender, us(8_010)).into_iter().map(|(psn, _, retry)| (psn, retry)).collect();
     assert_eq!(third, [(4, 2), (5, 2), (6, 2), (7, 2), (8, 1), (9, 1), (10, 1), (11, 1)]);
 }
 
-/// The rest of a request that was sent in part follows with the number of the new round, so that the receiver counts
-/// both parts together.
+/// A timeout may occur after only a part of a request was sent. The rest of the request then carries the number of the
+/// new round, so that the receiver counts both parts together.
 #[test]
 fn the_rest_of_a_request_follows_in_its_new_round() {
     let mut sender = windowed(DcpConfig { tracked_messages: 2, ..config() }, 4 * PACKET);
@@ -329,8 +329,8 @@ fn the_rest_of_a_request_follows_in_its_new_round() {
     let mut receiver = Receiver::new(DcpConfig { tracked_messages: 2, ..config() });
     receiver.take(&data(0, 10, 2, 0, 0));
     receiver.take(&data(1, 10, 2, 0, 0));
-    // The old copy of PSN 4 arrives, then the new round, of which PSN 4 is lost. Two packets of request 2 have then
-    // arrived, but the request is not complete.
+    // The old copy of PSN 4 arrives, and then the new round except PSN 4, which is lost. Two packets of request 2 have
+    // then arrived, but the request is not complete.
     for (psn, msn, retry) in [(4, 2, 0), (2, 1, 1), (3, 1, 1), (5, 2, 1)] {
         let (answers, _) = receiver.take(&data(psn, 10, 2, msn, retry));
         assert!(!answers.contains(&ack(3)), "{psn} in round {retry}");

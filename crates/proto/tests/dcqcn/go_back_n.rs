@@ -123,7 +123,7 @@ mod receiving {
     }
 
     /// The CNP interval ends at 60 us, 50 us after the first CNP. With `trailing_cnp`, the mark at 30 us causes one
-    /// CNP, when the first packet arrives at 60 us or later.
+    /// CNP. The first packet that arrives at 60 us or later triggers this CNP.
     #[test]
     fn a_trailing_cnp_tells_of_a_mark_within_the_interval() {
         for trailing_cnp in [false, true] {
@@ -200,8 +200,8 @@ mod sending {
         range.collect()
     }
 
-    /// Posts three messages: one of 3 packets, one of no bytes, and one of 2 packets, of which the last carries a
-    /// single byte.
+    /// Posts three messages: one of 3 packets, one of no bytes, and one of 2 packets. The last packet carries a single
+    /// byte.
     fn post_three(sender: &mut GoBackNSender) {
         sender.post(MessageId(10), 3 * 936).unwrap();
         sender.post(MessageId(11), 0).unwrap();
@@ -244,8 +244,8 @@ mod sending {
         post_three(&mut sender);
         // The window is 2,500 B. 2,000 B in flight are below it, so a third packet is sent.
         assert_eq!(burst(&mut sender, us(0)), (psns(0..3), vec![2]));
-        // After this ACK 2,000 B are in flight, and 2,064 B with the next packet, which has 64 B. Both are below 2,500
-        // B, so two packets are sent.
+        // After this ACK, 2,000 B are in flight. With the next packet, which has 64 B, 2,064 B are in flight. Both
+        // numbers are below 2,500 B, so two packets are sent.
         answer(&mut sender, us(1), ack(1));
         assert_eq!(burst(&mut sender, us(1)), (psns(3..5), vec![4]));
         // After this ACK 2,064 B are in flight, so one more packet is sent.

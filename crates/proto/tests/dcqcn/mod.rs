@@ -113,7 +113,7 @@ mod reaction_point {
         flow.send_megabyte(us(210));
         assert_state(&mut flow, us(210), (24.375, 30.0, 0.8125));
         // T = 1. The larger count is 1, which is below F, so the rate is (30 + 24.375)/2, and alpha is 3/4*0.8125. The
-        // timer expires at 255 us, since the CNP restarted it; otherwise it would have expired at 210 us.
+        // timer expires at 255 us and not at 210 us, since the CNP restarted it.
         assert_state(&mut flow, us(254), (24.375, 30.0, 0.8125));
         assert_state(&mut flow, us(255), (27.1875, 30.0, 0.609375));
 
@@ -151,8 +151,8 @@ mod reaction_point {
         flow.cnp(us(2));
         flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(3), 4_000)));
         assert_eq!(flow.rate(us(3)), Rate::from_gbps(10));
-        // 996,000 B + 7,000 B cause an expiry and leave 3,000 B. Another 993,000 B cause no second expiry, but
-        // 997,000 B do.
+        // 996,000 B and 7,000 B cause an expiry and leave 3,000 B. A second expiry follows after 997,000 B more, and
+        // not after 993,000 B.
         flow.with(|cc| cc.handle_sent(us(4), 7_000));
         assert_eq!(flow.rate(us(4)), Rate::from_gbps(15));
         flow.with(|cc| (0..331).for_each(|_| cc.handle_sent(us(5), 3_000)));
@@ -187,8 +187,8 @@ mod reaction_point {
     #[test]
     fn htsims_form_step_by_step() {
         let mut flow = Flow::new(htsim_by_hand(), 40);
-        // Before 55 us, packets leave alpha unchanged. After that, each reduces alpha by a quarter, even before any
-        // CNP.
+        // Packets before 55 us leave alpha unchanged. The packets at 60 and 61 us each reduce alpha by a quarter,
+        // although no CNP has arrived.
         flow.send_megabyte(us(54));
         assert_state(&mut flow, us(59), (40.0, 40.0, 1.0));
         send(&mut flow, us(60));
@@ -213,8 +213,8 @@ mod reaction_point {
         assert_state(&mut flow, us(210), (31.127_166_748, 34.375, 0.533_447_266));
         flow.send_megabyte(us(215));
         assert_state(&mut flow, us(215), (32.751_083_374, 34.375, 0.533_447_266));
-        // BC = 3: the increase is additive, so the target is 36.375. T = 1 and T = 2 have the same effect, and the
-        // target exceeds the line rate.
+        // BC = 3: the increase is additive, so the target is 36.375. T = 1 and T = 2 are additive increases too. They
+        // raise the target above the line rate.
         flow.send_megabyte(us(220));
         assert_state(&mut flow, us(220), (34.563_041_687, 36.375, 0.533_447_266));
         assert_state(&mut flow, us(255), (36.469_020_843, 38.375, 0.400_085_449));
@@ -223,8 +223,8 @@ mod reaction_point {
         // be 41.4, but the rate stops at the line rate.
         assert_state(&mut flow, us(365), (40.0, 44.375, 0.225_048_065));
         assert_eq!(flow.next_increase(), None);
-        // At line rate neither rate rises, while alpha keeps falling. A CNP first sets the target rate to the current
-        // rate, and then cuts the current rate.
+        // At line rate, neither the current rate nor the target rate rises, while alpha keeps falling. A CNP first sets
+        // the target rate to the current rate, and then cuts the current rate.
         assert_state(&mut flow, us(420), (40.0, 44.375, 0.168_786_049));
         flow.cnp(us(421));
         assert_state(&mut flow, us(421), (36.624_279_022, 40.0, 0.376_589_537));
@@ -314,9 +314,10 @@ mod reaction_point {
         // Alpha is (3/4)^4 = 0.31640625. Then the check finds the CNP, so the rate is 100*(1 - 0.158203125).
         assert_state(&mut flow, us(14), (84.1796875, 100.0, 0.31640625));
 
-        // Alpha is 0.2373046875 at 15 us. With the CNP, it is 3/4 of that + 1/4 = 0.427978515625 at 16 us. It is
-        // 0.320983886... at 17 us and 0.240737915... at 18 us. At 18 us the check also cuts the rate to 84.1796875*(1 -
-        // 0.120368957...) = 74.047066271. There was no increase since the last cut, so the target stays.
+        // At 15 us, alpha is 0.2373046875. At 16 us, with the CNP, alpha is 3/4*0.2373046875 + 1/4 = 0.427978515625. It
+        // is 0.320983886... at 17 us and 0.240737915... at 18 us. At 18 us the check also cuts the rate to
+        // 84.1796875*(1 - 0.120368957...) = 74.047066271. There was no increase since the last cut, so the target
+        // stays.
         flow.cnp(Time(15_500_000));
         assert_state(&mut flow, us(16), (84.1796875, 100.0, 0.427_978_516));
         assert_state(&mut flow, us(18), (74.047_066_271, 100.0, 0.240_737_915));
@@ -325,9 +326,9 @@ mod reaction_point {
         assert_state(&mut flow, us(317), (74.047_066_271, 100.0, 0.0));
         assert_state(&mut flow, us(318), (87.023_533_135, 100.0, 0.0));
 
-        // Two CNPs before the check at 322 us count as one: alpha is 1/4 at 321 us and 3/16 at 322 us, and the rate
-        // 87.023533135*(1 - 0.09375). The rate has risen since the last cut, so the target is set to the rate before
-        // this cut.
+        // Two CNPs before the check at 322 us count as one. Alpha is 1/4 at 321 us and 3/16 at 322 us. The check makes
+        // the rate 87.023533135*(1 - 0.09375). The rate has risen since the last cut, so the target is set to the rate
+        // before this cut.
         flow.cnp(Time(320_300_000));
         flow.cnp(Time(320_500_000));
         assert_state(&mut flow, us(321), (87.023_533_135, 100.0, 0.25));
@@ -366,8 +367,8 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), Some(us(155)));
         // T = 1: the rate goes half way to the target. Alpha stays, since no CNP has started its timer.
         assert_state(&mut flow, us(155), (30.0, 40.0, 1.0));
-        // The NACK sets the rate to half the target again, not to half the rate. The timer restarts, so that the next
-        // expiry is not at 210 us.
+        // The NACK sets the rate to half of the target again, and not to half of the rate. The timer restarts, so that
+        // its next expiry is at 215 us and not at 210 us.
         flow.nack(us(160));
         assert_state(&mut flow, us(214), (20.0, 40.0, 1.0));
         assert_state(&mut flow, us(215), (30.0, 40.0, 1.0));
@@ -388,14 +389,14 @@ mod reaction_point {
         assert_state(&mut flow, us(396), (18.75, 37.5, 0.75));
         flow.cnp(us(397));
         assert_state(&mut flow, us(397), (11.71875, 18.75, 0.8125));
-        // The rate is above half of 18.75, since T = 1 made it (18.75 + 11.71875)/2 = 15.234375. The NACK therefore
-        // cuts it to half of the target.
+        // T = 1 has raised the rate to (18.75 + 11.71875)/2 = 15.234375, which is above half of 18.75. The NACK
+        // therefore cuts the rate to half of the target.
         flow.nack(us(452));
         assert_state(&mut flow, us(452), (9.375, 18.75, 0.609375));
     }
 
-    /// Expiries of the byte counter lead back to the target as well. The byte counter counts from the NACK on, so that
-    /// 249 packets before the NACK do not count.
+    /// An expiry of the byte counter moves the rate half way to the target. A NACK restarts the byte counter, so that
+    /// the 249 packets before the NACK do not count.
     #[test]
     fn the_byte_counter_counts_from_the_last_nack() {
         let mut flow = Flow::new(paper_by_hand(), 40);
@@ -410,9 +411,9 @@ mod reaction_point {
         assert_eq!(flow.rate(us(4)), Rate::from_gbps(20));
     }
 
-    /// In the simulators' form, a NACK does not cancel the check for a cut, nor does it change alpha. The NACK at 12 us
-    /// cuts the rate from 100 to 50, and at 14 us the CNP cuts it to 50*(1 - 0.158203125). There was no increase since
-    /// the NACK, so the target stays.
+    /// In the simulators' form, a NACK neither cancels the check for a cut nor changes alpha. The NACK at 12 us cuts
+    /// the rate from 100 to 50. At 14 us the CNP cuts the rate to 50*(1 - 0.158203125). There was no increase since the
+    /// NACK, so the target stays.
     #[test]
     fn a_nack_leaves_a_cnp_its_cut() {
         let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
@@ -484,8 +485,8 @@ mod reaction_point {
         ");
     }
 
-    /// CNPs arrive at 0, 50 and 100 us and then no more. The flow sends 12.5 KB per microsecond, its line rate of 100
-    /// Gb/s, throughout.
+    /// CNPs arrive at 0, 50 and 100 us and then no more. The flow sends at its line rate of 100 Gb/s throughout, which
+    /// is 12.5 KB per microsecond.
     fn table(config: DcqcnConfig) -> String {
         let mut flow = Flow::new(config, 100);
         let mut table = format!("{:>5} {:>12} {:>12} {:>9}\n", "us", "rate Mb/s", "target Mb/s", "alpha");
@@ -531,8 +532,8 @@ mod reaction_point {
 
     #[test]
     fn parameters_of_hpccs_simulator() {
-        // The values equal those of ConWeave's parameters until 404 us, when the rate first rises there. Here
-        // the rate first rises at 104 + 900 us.
+        // With ConWeave's parameters, the rate first rises at 404 us. Until then, the values here equal ConWeave's.
+        // Here the rate first rises at 104 + 900 us.
         insta::assert_snapshot!(table(DcqcnConfig::hpcc()), @r"
           us    rate Mb/s  target Mb/s     alpha
            0   100000.000   100000.000  1.000000

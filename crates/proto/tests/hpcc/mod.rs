@@ -110,8 +110,8 @@ fn a_flow_starts_at_line_rate_and_needs_two_reports() {
     assert_state(&mut flow, (1.0, 95_040.0, 100_000.0, 0));
 }
 
-/// One link of 100 Gb/s. The share u of the link is (bytes sent) / (line rate * time) + (the shorter queue of the
-/// last two reports) / 100,000 B. The weight of u is the time over 8 us, and at most 1.
+/// One link of 100 Gb/s. The share u of the link is (bytes sent) / (line rate * time) + (the shorter queue of the last
+/// two reports) / 100,000 B. The weight of u is min(time / 8 us, 1).
 #[test]
 fn steps_of_the_algorithm() {
     let mut flow = Flow::new(&config(2));
@@ -141,8 +141,8 @@ fn steps_of_the_algorithm() {
         // A queue of 100,000 B counts once two reports in a row contain it. Then u = 2.
         ((8, 100_000, 100_000, 520, 610), (1.0, 95_040.0, 100_000.0, 0)),
         ((8, 100_000, 100_000, 601, 700), (2.0, 47_540.0, 47_540.0, 0)),
-        // Within the round trip, W follows from the same reference with each report, so that the second report of the
-        // queue has no further effect.
+        // Within the round trip, each report computes W from the unchanged reference. The second report of the queue
+        // has therefore no further effect.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         // After a go-back-N restart, the acknowledged PSN (701) may exceed the next PSN (650). A second such report
@@ -177,8 +177,8 @@ fn without_stages_every_step_is_by_u() {
     assert_state(&mut flow, (0.57, 45_184.0 * 5.0 / 3.0 + 40.0, 45_184.0 * 5.0 / 3.0 + 40.0, 0));
 }
 
-/// The busier of two links determines U, weighted by its observed time: 0.9 for 2 us and 0.5 for 4 us. A queue on a
-/// link of 400 Gb/s is divided by the link's BDP of 400,000 B.
+/// The link of 400 Gb/s is the busier one. Its share of 0.8 and its queue (40,000 B of a BDP of 400,000 B) determine U.
+/// Their weight is a quarter, because they were observed for 2 us. The share of the other link is 0.5.
 #[test]
 fn the_busiest_link_counts() {
     for order in [[0, 1], [1, 0]] {

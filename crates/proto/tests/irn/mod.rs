@@ -1,5 +1,5 @@
-//! Sender and receiver of `irn`, tested call by call: the IRN paper's rules (section 3), as DCP describes them (section
-//! 2.2).
+//! Tests of the sender and the receiver of `irn`, call by call. The rules are those of the IRN paper (section 3), as
+//! the DCP paper describes them (section 2.2).
 
 mod receiver;
 mod sender;

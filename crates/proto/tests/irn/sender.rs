@@ -145,11 +145,10 @@ fn the_congestion_controls_window_holds_too() {
     sender.post(MessageId(1), 3 * 936).unwrap();
     sender.post(MessageId(2), 0).unwrap();
     sender.post(MessageId(3), 937).unwrap();
-    // The window is 2,500 B. 2,000 B in flight are below it, so a third packet is sent, as with a BDP cap of the same
-    // number of bytes.
+    // The window is 2,500 B. 2,000 B in flight are below it, so a third packet is sent.
     assert_eq!(send(&mut sender, us(0)), [(0, false), (1, false), (2, true)]);
-    // After this ACK 2,000 B are in flight, and 2,064 B with the next packet, which has 64 B. Both are below 2,500 B,
-    // so two packets are sent.
+    // After this ACK, 2,000 B are in flight. With the next packet, which has 64 B, 2,064 B are in flight. Both numbers
+    // are below 2,500 B, so two packets are sent.
     answer(&mut sender, us(1), ack(1, 0));
     assert_eq!(send(&mut sender, us(1)), [(3, false), (4, true)]);
     // After this ACK 2,064 B are in flight, so one more packet is sent.
@@ -163,8 +162,8 @@ fn the_congestion_controls_window_holds_too() {
     assert_eq!(send(&mut sender, us(100)), [(0, true)]);
 }
 
-/// DCP, section 2.2: the SACK of a packet means that the missing packets below it are lost. A lost packet is
-/// retransmitted once, the lowest first, before any new packet.
+/// DCP, section 2.2: the SACK of a packet means that the missing packets below it are lost. Each lost packet is
+/// retransmitted once, before any new packet. The lowest PSN comes first.
 #[test]
 fn a_lost_packet_is_sent_again_once() {
     let mut sender = with(50);
@@ -243,8 +242,8 @@ fn a_packet_that_is_overtaken_is_sent_again_for_nothing() {
     assert_eq!(counted(&sender), (1, 0));
 }
 
-/// DCP, section 2.2, issue 2: the lost tail of a flow leaves no gap. With few packets in flight, the low timeout
-/// applies, and with more, the high one.
+/// DCP, section 2.2, issue 2: the lost tail of a flow leaves no gap. The low timeout applies with few packets in
+/// flight, and the high timeout with more.
 #[test]
 fn a_lost_tail_waits_for_a_timeout() {
     let mut few = with(3);
@@ -295,16 +294,16 @@ fn a_timeout_may_take_all_that_is_in_flight_for_lost() {
     // The last acknowledgement arrived at 8 us.
     assert_eq!(time_out(&mut sender, us(328)), all);
     assert_eq!(counted(&sender), (101, 1));
-    // Packets 102 to 105 are sent after the timeout, which therefore did not count them as lost: a SACK of 103 makes
-    // only 102 lost.
+    // The timeout does not count packets 102 to 105 as lost, since they are sent after it. A SACK of packet 103 makes
+    // only packet 102 lost.
     answer(&mut sender, us(329), ack(6, 2));
     assert_eq!(burst(&mut sender, us(329)), psns(102..106));
     assert_eq!(upon(&mut sender, us(330), ack(6, 103)), [102]);
 }
 
-/// As in simulators derived from ConWeave's, the first SACK causes the retransmission of all packets that are in flight
-/// and not SACKed, even of packets without a SACKed one above them. Later SACKs of the same recovery cause no
-/// retransmissions.
+/// With `sack_takes_all`, the first SACK of a recovery causes the retransmission of all packets that are in flight and
+/// not SACKed, even if no higher packet is SACKed. Later SACKs of the recovery cause no retransmissions. Simulators
+/// derived from ConWeave's do this.
 #[test]
 fn a_sack_may_take_all_that_is_in_flight_for_lost() {
     let mut sender = posted(IrnConfig { sack_takes_all: true, ..config() }, 100);

@@ -44,8 +44,8 @@ fn a_packet_that_waits_keeps_its_path() {
     assert_eq!(send(&mut sender, us(9)), [(10, GOOD), (11, OTHER), (12, OTHER), (13, GOOD)]);
 }
 
-/// The window is 2.0 + 1/2 + 1/2.5 + 1/2.9 = 3.245, so that the third ACK makes room for one more packet on its own
-/// path.
+/// After the third ACK, the window is 2.0 + 1/2 + 1/2.5 + 1/2.9 = 3.245. The third ACK therefore clocks out two packets
+/// on its own path.
 #[test]
 fn a_window_that_grew_sends_two_by_the_path() {
     let mut sender = sender(2.0);
@@ -72,8 +72,8 @@ fn an_ack_lets_two_packets_go_at_most_by_its_path() {
     assert!(sent[2..].iter().all(|&(_, path)| is_drawn(path)));
 }
 
-/// A window of 10 - 1/2 admits only 9 packets. The second marked ACK makes it 9.0, and clocks out a packet on its own
-/// path, not on the path of the first.
+/// After the first marked ACK, the window is 9.5 and admits only 9 packets. After the second marked ACK, the window is
+/// 9.0. The second ACK clocks out a packet on its own path, not on the path of the first ACK.
 #[test]
 fn a_path_that_is_marked_loses_a_packet() {
     let mut sender = sender(10.0);
@@ -156,8 +156,8 @@ fn paths_are_drawn_from_as_many_as_there_are() {
     );
 }
 
-/// Out-of-order aware path selection at exactly Delta = 32: the highest acknowledged PSN is 40, PSN 8 is 32 lower, and
-/// PSN 7 is 33 lower.
+/// Out-of-order aware path selection with Delta = 32. The highest acknowledged PSN is 40. PSN 8 is 32 lower, which is
+/// in time. PSN 7 is 33 lower, which is late.
 #[test]
 fn a_path_that_is_more_than_delta_late_gets_no_packet() {
     let mut sender = sender(100.0);

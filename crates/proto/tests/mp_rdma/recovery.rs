@@ -134,8 +134,8 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
     assert_eq!(sender.counters().retransmissions, 2);
 }
 
-/// An ACK of a PSN far below the highest acknowledged one does not count as late if it is for a copy that was
-/// retransmitted at 9 us. If it is for an earlier copy, it counts as late, and its path gets no packet.
+/// PSN 0 is far below the highest acknowledged PSN, and is retransmitted at 9 us. An ACK for the copy of 9 us is not
+/// late. An ACK for an earlier copy is late, and its path gets no packet.
 #[test]
 fn a_packet_that_was_sent_again_is_not_late() {
     for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {
@@ -154,7 +154,7 @@ fn a_packet_that_was_sent_again_is_not_late() {
 }
 
 /// A packet that was first sent after the sender went back counts as late if its PSN is more than delta (32) below the
-/// highest acknowledged one.
+/// highest acknowledged PSN.
 #[test]
 fn a_new_packet_may_be_late_after_the_sender_went_back() {
     let mut sender = busy(60);

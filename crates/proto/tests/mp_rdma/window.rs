@@ -74,8 +74,8 @@ fn the_window_is_one_for_all_paths() {
     assert_eq!(burst(&mut sender, us(8)), [3], "2.0");
 }
 
-/// An ACK clocks out one packet, whether its packet arrived in order or not. The PSNs that the ACK acknowledges
-/// cumulatively clock out no packets.
+/// Each ACK clocks out one packet, even if the packet that caused the ACK arrived out of order. The PSNs that the ACK
+/// acknowledges cumulatively clock out no packets.
 #[test]
 fn acks_count_and_not_what_they_acknowledge() {
     let mut sender = sender(4.0);
@@ -172,8 +172,8 @@ fn window_that_is_not_used_is_lost() {
     assert_eq!(burst(&mut sender, us(17)), [5, 6], "2.14");
 }
 
-/// After 500 us without a packet in flight, the window is the initial one. After a microsecond less, it has 1.46
-/// packets, as in the test above.
+/// After a pause of 500 us without a packet in flight, the window is the initial window. After a pause of 499 us, the
+/// window still has 1.46 packets.
 #[test]
 fn after_a_pause_the_window_is_that_of_the_start() {
     for (pause, expected) in [(499, psns(4..5)), (500, psns(4..8))] {

@@ -86,8 +86,9 @@ fn gained_by_a_window(delay_ns: u64) -> f64 {
     (source.cc.window() - before) as f64
 }
 
-/// At half the target, a window of ACKs adds 2 * MTU * a * b = 8,473 B. From the target on, it adds fi = 24,208 B. The
-/// window grows with each part, so that later parts add a little less.
+/// A window of ACKs arrives in several parts. If the delay is half the target, the ACKs add 2 * MTU * a * b = 8,473 B.
+/// If the delay is the target, the ACKs add fi = 24,208 B. The window grows with each part, so that later parts add a
+/// little less.
 #[test]
 fn a_window_of_acknowledgements_raises_the_window_by_the_gains() {
     let half = gained_by_a_window(5_250);
@@ -151,8 +152,8 @@ fn the_window_grows_fast_after_a_window_without_queueing() {
     assert_eq!(source.cc.window(), MTU + 2_421, "a queue ends it");
 }
 
-/// Quick adapt acts after a trim, if a period of base RTT plus target delivered less than MaxWnd / 8. Until the bytes
-/// that were then in flight are answered, marked ACKs and NACKs have no further effect.
+/// Quick adapt acts after a trim, if less than MaxWnd / 8 was delivered in a period of base RTT plus target. Until the
+/// bytes that were then in flight are answered, marked ACKs and NACKs have no further effect.
 #[test]
 fn a_trim_in_a_poor_period_sets_the_window_to_what_it_delivered() {
     let mut source = Source::new(&NsccConfig::spec());

@@ -1,5 +1,5 @@
-//! The packets of a run do not change when they are encoded as bytes and decoded again, and each payload has the place
-//! that the sender states.
+//! The packets of a run do not change when they are encoded as bytes and decoded again. Each payload has the position
+//! in its message that the sender states.
 
 use crate::pair::schedule::{PAYLOAD, Post, message_id};
 use anabranch_base::{Duration, HostId, Time};

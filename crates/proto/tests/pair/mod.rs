@@ -1,8 +1,8 @@
 //! A sender and a receiver of each transport over a path that loses, trims, duplicates, delays and reorders.
 //!
-//! Most calls are compared with simple models of both. There are 2,000 random schedules per property, or 100,000 if
-//! the environment variable `ANABRANCH_LONG` is set. Failing schedules are shrunk and printed, and nothing is written
-//! to disk.
+//! Most calls are compared with simple models of the sender and the receiver. There are 2,000 random schedules per
+//! property, or 100,000 if the environment variable `ANABRANCH_LONG` is set. Failing schedules are shrunk and printed,
+//! and nothing is written to disk.
 
 mod bytes;
 mod congestion;

@@ -199,8 +199,8 @@ impl<'a, E: Ends> Run<'a, E> {
         Ok(())
     }
 
-    /// Sets the timer. As in a NIC, there is only one timer at a time. When it expires, its packet may already be
-    /// acknowledged, and the timer is then set again.
+    /// Sets the timer. There is only one timer at a time, as in a NIC. If the packet of an expired timer is already
+    /// acknowledged, the timer is set again.
     fn set_timer(&mut self) -> Result<(), TestCaseError> {
         let Some(due) = self.sender.next_timeout()? else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! The sender of `rack-tlp`, tested call by call: RFC 8985, as DCP interprets it (sections 6.3 and 8). The receiver is
-//! that of `irn`.
+//! Tests of the sender of `rack-tlp`, call by call. The rules are those of RFC 8985, as the DCP paper interprets them
+//! (sections 6.3 and 8). The receiver is that of `irn`.
 
 mod probe;
 mod recovery;

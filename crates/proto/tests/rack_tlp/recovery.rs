@@ -59,8 +59,8 @@ fn packets_may_overtake_each_other_within_the_window() {
     for psn in [4, 2, 1, 3] {
         assert_eq!(sender.upon(us(12), 0, psn), []);
     }
-    // PSN 0 left at 0. It would be lost after the latest RTT, which is 9 us (packet 3), and the reordering window of 8
-    // us.
+    // PSN 0 left at 0. It would be lost at 17 us: after the latest RTT of 9 us (packet 3) plus the reordering window of
+    // 8 us.
     assert_eq!(sender.end.next_timeout(), Some(us(17)));
     assert_eq!(sender.upon(us(16), 5, 0), []);
     assert_eq!(sender.upon(us(18), 5, 9), []);
@@ -141,8 +141,8 @@ fn what_is_acknowledged_meanwhile_is_not_sent_again() {
     assert_eq!(sender.end.next_timeout(), None);
 }
 
-/// RFC 8985, section 6.3: a timeout declares lost the lowest packet, and the packets that were sent at least an RTT
-/// plus the reordering window ago.
+/// RFC 8985, section 6.3: a timeout declares the lowest packet lost. It also declares lost the packets that were sent
+/// at least an RTT plus the reordering window ago.
 #[test]
 fn a_timeout_takes_the_lowest_packet_and_the_old_ones() {
     let mut sender = Sender::new(
@@ -168,7 +168,7 @@ fn a_timeout_takes_the_lowest_packet_and_the_old_ones() {
     assert_eq!(sender.end.next_timeout(), Some(us(90)));
 }
 
-/// If no packet was sent after a lost retransmission, the timeout repairs it (RFC 8985, section 7.2: no probe in
+/// If no packet was sent after a lost retransmission, the timeout repairs the loss (RFC 8985, section 7.2: no probe in
 /// recovery).
 #[test]
 fn a_last_retransmission_that_is_lost_waits_for_the_timeout() {

@@ -1,5 +1,5 @@
-//! Sender and receiver of `rnic-sr`, tested call by call, after Themis-spraying's description of commodity NICs
-//! (section 2.3).
+//! Tests of the sender and the receiver of `rnic-sr`, call by call. The rules are those of commodity NICs, as the
+//! Themis-spraying paper describes them (section 2.3).
 
 mod receiver;
 mod sender;

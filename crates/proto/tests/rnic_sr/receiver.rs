@@ -138,8 +138,8 @@ fn an_ack_for_every_fourth_step_of_the_epsn() {
     assert_eq!(receiver.answers(&data(17)), [ack(18)]);
 }
 
-/// The sender waits for the ACK of the last packet that it sent. That ACK is due when the ePSN passes the packet,
-/// whichever packet causes this.
+/// The sender waits for the ACK of the last packet that it sent. This ACK is due when the ePSN passes the packet, even
+/// if another packet advances the ePSN.
 #[test]
 fn who_asks_out_of_order_is_answered_twice() {
     let mut receiver = Receiver::new(RnicSrConfig { ack_every: 100, ..config() });

@@ -56,7 +56,7 @@ fn psns(range: std::ops::Range<u32>) -> Vec<u32> {
     range.collect()
 }
 
-/// Posts three messages: one of 3 packets, one of no bytes, and one of 2 packets, of which the last carries a single
+/// Posts three messages: one of 3 packets, one of no bytes, and one of 2 packets. The last packet carries a single
 /// byte.
 fn post_three(sender: &mut RnicSrSender) {
     sender.post(MessageId(10), 3 * 936).unwrap();
@@ -123,8 +123,8 @@ fn the_congestion_controls_window_holds_too() {
     post_three(&mut sender);
     // The window is 2,500 B. 2,000 B in flight are below it, so a third packet is sent.
     asks_at_the_end(send(&mut sender, us(0)), [0, 1, 2]);
-    // After this ACK 2,000 B are in flight, and 2,064 B with the next packet, which has 64 B. Both are below 2,500 B,
-    // so two packets are sent.
+    // After this ACK, 2,000 B are in flight. With the next packet, which has 64 B, 2,064 B are in flight. Both numbers
+    // are below 2,500 B, so two packets are sent.
     answer(&mut sender, us(1), ack(1));
     assert_eq!(send(&mut sender, us(1)), [(3, false), (4, true)]);
     // 3,064 B stay in flight, since retransmissions do not count again.
@@ -268,8 +268,8 @@ fn a_nack_halves_the_rate() {
     assert_eq!(burst(&mut sender, Time(720_000)), [1]);
 }
 
-/// A user-defined congestion control takes a NACK for a loss by default. Outdated NACKs, and NACKs that the timeout has
-/// already answered, are not reported to it.
+/// By default, a NACK counts as a loss for a user-defined congestion control. Outdated NACKs are not reported to it,
+/// nor are NACKs that the timeout has already answered.
 #[test]
 fn a_nack_is_a_loss_to_others() {
     struct Losses(std::sync::Arc<std::sync::atomic::AtomicU64>);

@@ -296,8 +296,8 @@ mod congestion_control {
         assert_eq!(ack(&mut cc, 100, 36, true, 1), 10_150, "0.8 * 24 / 36 is more than a half; + 0.15");
     }
 
-    /// Algorithm 4, lines 11-13, and Algorithm 2, whose period is base_rtt + target = 24 us and begins with the first
-    /// ACK.
+    /// Algorithm 4, lines 11-13, and Algorithm 2. The period of Algorithm 2 is base_rtt + target = 24 us and begins
+    /// with the first ACK.
     #[test]
     fn far_above_the_target_the_window_is_what_arrived() {
         let mut cc = sharp(20.0);
@@ -369,8 +369,8 @@ mod congestion_control {
         assert_eq!(cc.window(), 1_000, "a loss cuts nothing");
     }
 
-    /// A queue builds up to marks and delay, and drains. Computed by hand: the average exceeds the target with the
-    /// sample of 32 us (13.62 us), so the window is 150 * (1 - 0.8 * 1.62 / 13.62) = 135.72.
+    /// A queue builds up to marks and delay, and drains. Computed by hand: with the sample of 32 us, the average
+    /// becomes 13.62 us and exceeds the target. The window is then 150 * (1 - 0.8 * 1.62 / 13.62) = 135.72.
     #[test]
     fn trajectory() {
         let mut cc = start(config(150.0));

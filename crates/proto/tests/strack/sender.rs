@@ -176,8 +176,7 @@ fn lost_packets_wait_for_the_window() {
     assert_eq!((sender.in_flight(), sender.counters().retransmissions), (8_000, 7));
 }
 
-/// A packet that was declared lost and has arrived is not retransmitted once a SACK reports it, and the counts stay
-/// exact.
+/// If a SACK reports a packet that was declared lost, the packet is not retransmitted, and the counts stay exact.
 #[test]
 fn a_loss_that_was_none_leaks_nothing() {
     let mut sender = sender(10, 100);
@@ -231,8 +230,8 @@ fn a_fast_answer_to_a_probe_tells_of_losses() {
     assert_eq!(sender.counters().retransmissions, 3);
 }
 
-/// By section 3.3.2, losses are detected "the same way as" by order, that is below the highest received PSN. The tail
-/// waits for the timeout.
+/// By the words of section 3.3.2, the answer to a probe reveals only losses below the highest received PSN. The lost
+/// tail waits for the timeout.
 #[test]
 fn by_the_letter_a_probe_tells_nothing_of_the_tail() {
     let config = StrackConfig { probe_takes_all: false, ..config() };

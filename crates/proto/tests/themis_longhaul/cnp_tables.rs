@@ -127,8 +127,8 @@ fn two_flows_in_one_place() {
     assert_eq!((state.loop_num, state.cnp_num, state.alpha, state.cnp_time), (1, 1, 6, us(2)));
 }
 
-/// With fingerprints, no flow finds the registers of another one. A CNP takes over the slot. An installation resets the
-/// slot only if its own flow was the last to write it.
+/// With fingerprints, no flow finds the registers of another flow. A CNP takes over the slot. An installation resets
+/// the slot only if the installed flow was the last to write to the slot.
 #[test]
 fn two_flows_in_one_place_with_fingerprints() {
     let mut tables = CnpTables::new(PAPER, (1, true), 1_024, DELAY, 7);
@@ -206,8 +206,8 @@ fn a_full_store_gives_up_who_is_idle() {
     assert_eq!((loops(&mut tables, 1), tables.next_install()), (1, Some(us(4_100))));
 }
 
-/// A flow without CNPs is not idle while it recovers: if its entry were reused, its packets that still loop could be
-/// overtaken by later ones.
+/// A flow without CNPs is not idle while it recovers. If its entry were reused, later packets could overtake its
+/// packets that still loop.
 #[test]
 fn a_flow_that_still_recovers_keeps_its_entry() {
     let rules = Throttling { recovery: Recovery::Rate, ..PAPER };
@@ -251,8 +251,8 @@ fn an_install_is_on_time_without_a_timer() {
     assert_eq!(switch.data(us(1_000), 0, 0), Verdict::HoldOutside);
 }
 
-/// If the last CNP of a slot is longer ago than the expiry, the slot is a miss and free for any flow, although its flow
-/// never returned to normal.
+/// If the last CNP of a slot is longer ago than the expiry, a look-up misses the slot, and any flow may take it. This
+/// holds even if the flow of the slot never returned to normal.
 #[test]
 fn a_slot_without_cnps_expires() {
     let expiry = Duration::from_us(200);
@@ -272,8 +272,8 @@ fn a_slot_without_cnps_expires() {
     assert_eq!([loops(&mut kept), loops(&mut freed)], [Some(4), Some(1)], "a free slot begins anew");
 }
 
-/// Two flows share one slot. The installation for the first flow either leaves the registers that the second flow's CNP
-/// wrote, or resets them.
+/// Two flows share one slot. With `reset_own`, the installation for the first flow leaves the registers that the second
+/// flow's CNP wrote. Without `reset_own`, the installation resets these registers.
 #[test]
 fn the_control_plane_may_leave_a_slot_to_another_flow() {
     for (reset_own, is_left) in [(false, false), (true, true)] {

@@ -71,8 +71,8 @@ fn the_entry_is_there_before_the_first_packet() {
     }
 }
 
-/// The setup starts 300 us before the first message, which is posted at 50 us. The daemon's report takes 10 us, and
-/// the installation of the entry 1,000 us. So a timer makes the entry at -250 + 1,010 = 760 us, and packets that pass
+/// The first message is posted at 50 us, and the setup starts 300 us earlier, at -250 us. The daemon's report takes 10
+/// us, and the installation of the entry 1,000 us. A timer therefore makes the entry at 760 us, and packets that pass
 /// earlier have no entry.
 #[test]
 fn an_entry_that_is_late_comes_by_a_timer() {
@@ -207,8 +207,8 @@ fn a_destroyed_queue_pair_leaves_nothing_behind() {
     assert_eq!(esw.mark(us(1021), QP), CLEARED_AND_CNP, "the register was reset");
 }
 
-/// A full table refuses entries. A refused queue pair gets no entry later. The next queue pair gets one once another
-/// queue pair's entry is deleted.
+/// A full table refuses entries. A refused queue pair gets no entry later. A new queue pair gets an entry once the
+/// entry of another queue pair is deleted.
 #[test]
 fn a_full_table_refuses() {
     let mut esw = Esw::new(&PnpConfig { entries: 2, ..config() });
@@ -303,8 +303,8 @@ fn state_is_what_the_text_names() {
 }
 
 proptest! {
-    /// Holds for any marks: each mark of a known flow is cleared if `clear_marks` is set, and causes a CNP unless the
-    /// flow had one within the interval before. With an interval of 0, each mark causes a CNP.
+    /// Each mark of a known flow is cleared if `clear_marks` is set. The mark causes a CNP unless the flow had a CNP
+    /// within the interval before the mark. With an interval of 0, each mark causes a CNP.
     #[test]
     fn marks_are_answered_once_an_interval(
         interval in 0u64..8,
@@ -395,8 +395,8 @@ impl Esw {
         out
     }
 
-    /// Passes a marked packet of the sender. Returns whether its mark is still set, and the number of CNPs that this
-    /// sends.
+    /// Passes a marked packet of the sender. Returns whether its mark is still set, and the number of CNPs that the
+    /// switch sends.
     fn mark(&mut self, now: Time, qp: QpId) -> (bool, usize) {
         let mut packet = marked(qp, 0);
         let out = self.egress(now, SENDER, &mut packet);

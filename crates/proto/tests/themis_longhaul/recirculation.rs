@@ -54,8 +54,8 @@ fn packets_queue_behind_each_other() {
     assert_eq!(port.pop_returned(), None);
 }
 
-/// 40 dummies of 1000 B take 200 ns at this rate, which is more than the link's 100 ns. The queue is therefore never
-/// empty, and a packet is served once in 41 services.
+/// 40 dummies of 1000 B take 200 ns at the port's rate, which is more than the link's 100 ns. The queue is therefore
+/// never empty, and a packet is served once in 41 services.
 #[test]
 fn many_dummies_make_a_pass_as_long_as_all_of_them_take() {
     let mut port = port(40, 1_000);

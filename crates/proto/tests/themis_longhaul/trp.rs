@@ -276,8 +276,8 @@ fn figure_21_without_it() {
     assert_eq!(switch.count("loops"), 7 * 3, "in order, and as slow as before");
 }
 
-/// Packet 2 enters the port while packet 1 is on the link, so that they return alternately. The first return after beta
-/// is that of packet 2. If each were released at its first return after beta, packet 2 would leave first.
+/// Packet 2 enters the port while packet 1 is on the link, so that they return alternately. Packet 2 is the first to
+/// return after beta. If each packet were released at its first return after beta, packet 2 would leave first.
 #[test]
 fn rate_recovery_keeps_the_order_of_packets_and_not_that_of_the_port() {
     let mut switch = Switch::new(&config());
@@ -310,10 +310,10 @@ fn a_lost_packet_does_not_keep_those_behind_it() {
     assert_eq!(left[1..], [(2, ns(501_000 + 3 * 105)), (3, ns(501_000 + 3 * 105 + 5))]);
 }
 
-/// Go-back-N retransmits packet 1. The retransmission arrives after packet 0 was released, and is therefore forwarded
-/// immediately, so that the flow is back to normal. The packets that still loop return in the order 1, 3, 2, and 3
-/// must not leave before 2. If the flow's registers are in the store, they show that 2 follows 1. A slot of the cache
-/// is free by then, so that each packet makes all its loops.
+/// Go-back-N retransmits packet 1. The retransmission arrives after packet 0 was released. It is forwarded immediately
+/// and returns the flow to normal. The packets that still loop return in the order 1, 3, 2, and packet 3 must not leave
+/// before packet 2. If the flow's registers are in the store, they show that packet 2 follows packet 1. Without the
+/// store, the flow's slot of the cache is free by then, so that each packet makes all its loops.
 #[test]
 fn what_was_sent_again_opens_no_gap() {
     for (store, psns) in [(true, [0, 1, 2, 1, 3]), (false, [0, 1, 1, 2, 3])] {
@@ -383,8 +383,8 @@ fn packets_leave_in_order_while_loops_grow() {
     assert_eq!(switch.count("max_loop_num"), 195);
 }
 
-/// All flows share the port. A flow that loops ten times takes ten times its rate, and packets beyond 1.6 Tb/s wait
-/// in the queue.
+/// All flows share the port. A flow that loops ten times loads the port with ten times its rate. Packets beyond 1.6
+/// Tb/s wait in the queue.
 #[test]
 fn what_the_port_cannot_carry_piles_up() {
     let mut switch = Switch::new(&config());

@@ -67,8 +67,8 @@ fn without_rerouting_retransmissions_are_lost_again() {
     assert_eq!((whole.counter("rerouted"), whole.timeouts.len(), whole.lost[&7]), (1, 0, 1));
 }
 
-/// Section 4.4: a path that fails is avoided when a packet arrives that is more than OOO_THRESHOLD beyond the missing
-/// one. The lost packets are repaired one by one, without a timeout.
+/// Section 4.4: a failed path is avoided once a packet arrives whose PSN exceeds the missing PSN by more than
+/// OOO_THRESHOLD. The lost packets are repaired one by one, without a timeout.
 #[test]
 fn a_path_that_dies_is_avoided() {
     let mut plan = calm(&[20_000]);
@@ -78,8 +78,8 @@ fn a_path_that_dies_is_avoided() {
     plan.paths[5].down = Time(300_000_000)..Time(50_000_000_000);
     plan.program = PAPER;
     // While a NACK is stashed, the sender does not learn the requested ePSN. With one ACK in 16 packets, the
-    // acknowledged PSN that the sender knows may be up to 15 too low. The sender sends up to 511 PSNs beyond it, so
-    // that packets reach the threshold of 448 beyond the missing one.
+    // acknowledged PSN that the sender knows may be up to 15 too low. The sender sends up to 511 PSNs beyond that PSN,
+    // so that packets reach the threshold of 448 beyond the missing packet.
     for ack_every in [1, 16] {
         plan.ack_every = ack_every;
         let whole = run(&plan);

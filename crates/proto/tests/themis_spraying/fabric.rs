@@ -1,8 +1,8 @@
 //! Two ToRs with Themis between two commodity NICs, and the paths between the ToRs.
 //!
-//! Data goes from the sender's wire to its ToR, then along one of the paths, each of which keeps the order and may
-//! lose packets. It then goes through the queue at the receiver's ToR to the receiver, where nothing is lost unless a
-//! plan says so. Answers take a return path that may reorder and lose packets.
+//! Data goes from the sender's wire to its ToR, and then along one of the paths. Each path keeps the order and may lose
+//! packets. From the receiver's ToR, data goes through a queue to the receiver. This last hop loses only packets that a
+//! plan names. Answers take a return path that may reorder and lose packets.
 
 use crate::themis_spraying::tor::{QP, RECEIVER, SENDER, counter, facts};
 use anabranch_base::{Bytes, Duration, Purpose, Stream, Time, stream};

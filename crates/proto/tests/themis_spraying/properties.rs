@@ -57,10 +57,10 @@ fn what_a_path_lost_comes_again_without_a_timeout() {
     assert!(repaired > 5_000, "a NACK repairs what is no exception: {found:?}");
 }
 
-/// There are only packets 0 to 5 over three paths, and 0 and 2 are lost. The NACK for 0 causes retransmissions of 0 and
-/// of 5. The copy of 5 arrives first, since the path of 0 is long. Then 0 advances the ePSN to 2. No further packet
-/// arrives that could make the NIC send a NACK for 2, although packet 5, of the same path, has shown Themis-D that 2 is
-/// lost.
+/// Packets 0 to 5 use three paths, and packets 0 and 2 are lost. The NACK for packet 0 causes retransmissions of
+/// packets 0 and 5. The copy of packet 5 arrives first, since the path of packet 0 is long. Then packet 0 advances the
+/// ePSN to 2. No further packet arrives that could make the NIC send a NACK for packet 2, although packet 5, which
+/// takes the path of packet 2, has shown Themis-D that packet 2 is lost.
 #[test]
 fn the_tail_of_the_arrivals_waits_for_the_timeout() {
     let timeouts = [0, 1, 2].map(|long| {
@@ -94,8 +94,8 @@ fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
     });
 }
 
-/// All kinds of network faults except losses at the last hop may occur, and any part of Themis, failure handling
-/// included, may be left out.
+/// All kinds of network faults except losses at the last hop may occur. Any part of Themis may be off, also its failure
+/// handling.
 #[test]
 fn everything_is_delivered_once_in_order() {
     let parts = (any::<[bool; 4]>(), 1u32..20, 0u32..40);
@@ -115,8 +115,8 @@ fn everything_is_delivered_once_in_order() {
     check(plans, |plan| finished(&plan, &run(&plan)));
 }
 
-/// Each packet is lost in turn, on paths of different lengths. The loss of a packet that a later packet of its path
-/// follows costs no timeout, and any other loss costs one.
+/// Each run loses one packet, on paths of different lengths. The loss costs no timeout if a later packet follows on the
+/// same path, and one timeout if none follows.
 #[test]
 fn one_loss_costs_a_timeout_only_in_the_tail() {
     for ack_every in [1, 16] {

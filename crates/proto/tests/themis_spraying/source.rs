@@ -77,8 +77,8 @@ fn nothing_is_rerouted_before_the_first_nack() {
     assert_eq!(tor.counter("rerouted"), 0);
 }
 
-/// Section 4.4: AVOIDANCE_WINDOW packets of the path that a signal names take other paths, and then the path is used
-/// again.
+/// Section 4.4: a signal names a path. The next AVOIDANCE_WINDOW packets of that path take other paths, and then the
+/// path is used again.
 #[test]
 fn a_path_is_avoided_for_as_many_packets_as_the_window_says() {
     let config = ThemisSprayingConfig { reroute: false, avoidance_window: 10, ..PAPER };

@@ -67,8 +67,8 @@ impl Tor {
         Tor { program: ThemisSpraying::new(config, facts, random), paths: facts.paths }
     }
 
-    /// Lets a packet arrive. `from_host` and `to_host` tell whether it comes from a host of the switch, and whether it
-    /// goes to one.
+    /// Lets a packet arrive. `from_host` and `to_host` tell whether the packet comes from a host of the switch, and
+    /// whether it goes to a host of the switch.
     pub fn ingress(&mut self, packet: &mut Packet, from_host: bool, to_host: bool) -> Verdict {
         let mut out = Vec::new();
         let at = self.passage(from_host, to_host);
@@ -85,8 +85,8 @@ impl Tor {
         out
     }
 
-    /// Lets a sprayed data packet pass to a host. Returns the PSNs of the NACKs that this triggers, and whether each is
-    /// a Path Avoidance Signal.
+    /// Lets a sprayed data packet pass to a host. Returns the PSNs of the NACKs that the packet triggers, and whether
+    /// each NACK is a Path Avoidance Signal.
     pub fn deliver(&mut self, psn: u32) -> Vec<(u32, bool)> {
         let mut packet = sprayed(QP, psn);
         assert_eq!(self.ingress(&mut packet, false, true), Verdict::Forward);

@@ -68,11 +68,9 @@ fn script() -> Vec<Event> {
     script
 }
 
-/// Computed by hand, in bytes: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 =
-/// 5377.10. A marked ACK takes a quarter of a packet for each packet: 5127.10, 4127.10. A loss takes one packet:
-/// 3127.10. Then + 1000*1000/3127.10 = 3446.88. Three losses end at the minimum of one packet. Then 1000 + 1000 =
-/// 2000; + 500 = 2500; a mark makes it 2250; + 16*1000*1000/2250 = 9361.11; + 10682.49 exceeds the maximum. A NACK
-/// counts as a loss.
+/// Computed by hand, in bytes. An unmarked ACK of n packets adds n*1000*1000/window: first 4000 + 1000*1000/4000 =
+/// 4250, then 4250 + 1000*1000/4250 = 4485.29. A marked ACK takes a quarter of a packet for each packet. A loss or a
+/// NACK takes one packet. The window stays between one packet and 1.5 BDPs (12000).
 #[test]
 fn dctcp() {
     let config = DctcpConfig {
@@ -103,11 +101,9 @@ fn dctcp() {
     ");
 }
 
-/// Computed by hand, in bytes: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 =
-/// 5377.10. A marked ACK takes half a packet for each packet: 4877.10, 2877.10. A loss takes one packet: 1877.10.
-/// Then + 1000*1000/1877.10 = 2409.84. Three losses end at the minimum of one packet. Then 1000 + 1000 = 2000; + 500
-/// = 2500; a mark makes it 2000; + 16*1000*1000/2000 = 10000; + 10000 exceeds the maximum. A NACK counts as a loss.
-/// The restart sets the initial window.
+/// Computed by hand, in bytes. An unmarked ACK of n packets adds n*1000*1000/window: first 4000 + 1000*1000/4000 =
+/// 4250, then 4250 + 1000*1000/4250 = 4485.29. A marked ACK takes half a packet for each packet. A loss or a NACK takes
+/// one packet. The window stays between one packet and 1.5 BDPs (12000). The restart sets the initial window.
 #[test]
 fn mp_rdma() {
     let config = MpRdmaCcConfig { initial_window: Size::Packets(4.0), max_window: Size::Bdp(1.5) };

@@ -142,8 +142,8 @@ fn reps_recycles() {
     ");
 }
 
-/// Section 3.2 and Appendix A: a timeout freezes the sender. A frozen sender cycles through the cache, valid entries
-/// first. The first unmarked ACK after the freezing timeout ends freezing. Then every fourth of ten packets explores.
+/// Section 3.2, Appendix A: a timeout freezes the sender. The sender then cycles through the cache, valid entries
+/// first. The first unmarked ACK after the freezing timeout ends this. Of the next ten packets, every fourth explores.
 #[test]
 fn reps_freezes_and_explores_after_it() {
     let script = [

@@ -130,8 +130,8 @@ impl<'a> Context<'a> {
         Ok(holds)
     }
 
-    /// Compares each side with the next for all seeds, and records the range of each side and whether the two are
-    /// separate.
+    /// Compares each side with the next side for all seeds. Records the range of each side, and whether the two ranges
+    /// are separate.
     fn compare_by_seed(
         &mut self,
         first: &Node,

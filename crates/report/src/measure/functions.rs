@@ -94,8 +94,8 @@ pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Resu
     if let Some((_, measure)) = CURVE_FUNCTIONS.iter().find(|(known, _)| *known == name) {
         return curve(*measure, name, at, arguments);
     }
-    // A name of both a field of the runs and a quantity of messages refers to the field, unless some argument is about
-    // messages.
+    // Some names belong to both a field of the runs and a quantity of messages. Such a name refers to the field, unless
+    // some argument is about messages.
     let whole = RunRow::FIELDS.contains(&name) && !arguments.about_messages();
     let quantity = QUANTITIES.iter().find(|(known, _)| *known == name && !whole);
     if let Some((_, quantity)) = quantity {

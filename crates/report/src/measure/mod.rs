@@ -9,22 +9,23 @@
 //!   `series_mean`, `series_sum`, `series_first` and `series_last`: the statistic over all points of a run in the time
 //!   interval `from_us < time <= to_us`, for the entity and all entities below it, then the mean over the seeds.
 //! - `time_to_settle(strack, queue_delay_us, entity="tor:0/down:0", value=8, within=0.25)` is the time in microseconds
-//!   from which a curve stays within that fraction of the value until the end of the time interval. A curve that does
-//!   not settle is an error. `value` is a number, `max` (the largest point of the curve) or `last` (the mean of the
-//!   last tenth of its points, the default). The default of `within` is 0.1. `time_near(...)`, which requires `value`,
-//!   is the number of microseconds during which the curve is near the value. The value of a point applies to the time
-//!   since the previous point. With `smooth_us=100`, the curve is first replaced by its means over intervals of 100 us.
-//!   `from_us` and `to_us` bound the time interval. With several entities, `time_to_settle` gives the latest of their
-//!   times, and `time_near` the mean.
+//!   from which a curve stays near the value until the end of the time interval. A curve that does not settle is an
+//!   error. A point is near the value if it differs from the value by at most the fraction `within` of the value, which
+//!   is 0.1 by default. `value` is a number, `max` (the largest point of the curve) or `last` (the mean of the last
+//!   tenth of its points, the default). `time_near(...)`, which requires `value`, is the number of microseconds during
+//!   which the curve is near the value. The value of a point applies to the time since the previous point. With
+//!   `smooth_us=100`, the curve is first replaced by its means over intervals of 100 us. `from_us` and `to_us` bound
+//!   the time interval. With several entities, `time_to_settle` gives the latest of their times, and `time_near` the
+//!   mean.
 //! - `fct(reps, p99, min_bytes=0, max_bytes=100000)` and `slowdown(...)` are statistics over the messages of a run with
 //!   `min_bytes <= length <= max_bytes`: a percentile (`p50`, `p99.9`), `mean`, `min`, `max`, `sum` or `share`. `share`
 //!   is the fraction of the messages whose value is above 0. `group=incast` selects the messages of one part of the
 //!   workload. If there are several data centres, `group=inter` selects the messages between data centres,
 //!   `group=intra` the others, and `group=incast/inter` those of one part of the workload between data centres.
 //! - `retransmissions(irn, share, max_bytes=200000)` and `timeouts(irn, sum, group=background)` count the retransmitted
-//!   packets and the timeouts of a message. Filters and statistics are those of `fct`. Without any of these, the result
-//!   is the total of the run. `retransmitted_share(irn, max)` is the number of retransmitted data packets of a message
-//!   divided by the number of packets that the message consists of.
+//!   packets and the timeouts of a message. Filters and statistics are those of `fct`. Without a statistic and without
+//!   these filters, the result is the total of the run. `retransmitted_share(irn, max)` is the number of retransmitted
+//!   data packets of a message divided by the number of packets that the message consists of.
 //! - `cct(strack, max, min_bytes=0, max_bytes=100000)` is a statistic over the completion times of a run's collective
 //!   jobs, with the same filters by length.
 //! - Filters are allowed in any call: `fct_max(ops, workload.bytes="8MiB", seed=1)`.

@@ -20,8 +20,8 @@ pub(super) struct Curve<'a> {
     pub scheme: &'a str,
     /// The name without the scheme: `ports = 4, seed 1`. It is empty if the name consists only of the scheme.
     pub rest: String,
-    /// Indices of the curve's runs, which may differ in the seed, and in the scheme or the value of the parameter on
-    /// the x axis.
+    /// Indices of the curve's runs. The runs may differ in the seed. They may also differ in the quantity on the x
+    /// axis, which is the scheme or a parameter.
     pub runs: Vec<usize>,
     named_by_scheme: bool,
 }

@@ -5,7 +5,7 @@ use super::plot::Plot;
 use super::values;
 use serde_json::{Value, json};
 
-/// The content security policy: the page loads nothing and sends nothing, because everything that it needs is in it.
+/// The content security policy: the page loads nothing and sends nothing, because it contains everything that it needs.
 /// Plots are saved as images from blobs.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'";
 

@@ -33,8 +33,8 @@ pub(super) struct SchemeTime<'a> {
 /// The plot of each scheme's time against the measure.
 pub(super) struct TimesPlot {
     pub plot: Plot,
-    /// Spearman's rank correlation of the schemes in the plot, or none if one of the two numbers is the same for all
-    /// schemes.
+    /// Spearman's rank correlation between the times and the measures of the schemes in the plot. None if all times or
+    /// all measures are equal.
     pub correlation: Option<f64>,
 }
 
@@ -236,7 +236,7 @@ fn measure_axis(title: &str, values: &[f64]) -> Json {
 }
 
 /// The drawing position of each point's label, for points in the order of times. A label is drawn only if there is room
-/// for it. The first few points, the last ones and those far from the common order come before the others.
+/// for it. The labels of the first few points, of the last ones and of those in `far` are drawn before the others.
 fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     let ends = [0, count - 1, 1, count - 2, 2];
     let mut order: Vec<usize> = Vec::new();
@@ -265,9 +265,9 @@ fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
     (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
 }
 
-/// At most [`NAMED`] points: those whose ranks by measure and by time differ most, if they differ by more than a
-/// third of the number of points. If the correlation is negative, the ranks by measure are counted from the largest
-/// value. The result is empty if the correlation is weaker than [`AN_ORDER`].
+/// The points whose ranks by measure and by time differ most, at most [`NAMED`] of them. Only differences of more than
+/// a third of the number of points count. If the correlation is negative, the ranks by measure are counted from the
+/// largest value. The result is empty if the correlation is weaker than [`AN_ORDER`].
 fn outliers(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
     if correlation.abs() < AN_ORDER {
         return Vec::new();

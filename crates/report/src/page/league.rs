@@ -267,15 +267,15 @@ fn ran_in_few(entries: &[LeagueEntry], scheme: &str) -> bool {
     2 * entries.iter().filter(|entry| entry.row(scheme).is_some()).count() < entries.len()
 }
 
-/// The scenarios in which every scheme ran, apart from schemes that ran in only a few. Means over different scenarios
-/// could not be compared.
+/// The scenarios in which every scheme ran. A scheme that ran in only a few scenarios is not taken into account. Means
+/// over different scenarios could not be compared.
 fn entries_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a LeagueEntry> {
     let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !ran_in_few(entries, scheme)).collect();
     entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
 }
 
-/// The geometric mean over scenarios of the scheme's time divided by the best time, or none if a scenario has no such
-/// ratio or there are no scenarios.
+/// The geometric mean over scenarios of the scheme's time divided by the best time. None if there are no scenarios, or
+/// if [`LeagueEntry::over_best`] gives no ratio for one of them.
 fn mean_over_best(entries: &[&LeagueEntry], scheme: &str) -> Option<f64> {
     let over: Vec<f64> = entries.iter().map(|entry| entry.over_best(scheme)).collect::<Option<_>>()?;
     let sum: f64 = over.iter().map(|over| libm::log(*over)).sum();

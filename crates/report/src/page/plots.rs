@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The approximate largest number of points in a scatter plot of messages, over all curves.
 const MAX_CLOUD: usize = 20_000;
 
-/// The plots of the values that a search measured. If there are none, they are the plots that the figure specifies. If
-/// it specifies none, they are the plots for which the results have data.
+/// The plots of a page. If a search measured values, these values are plotted. Without measured values, the page has
+/// the plots that the figure specifies. If the figure specifies none, it has the plots for which the results have data.
 pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     let compared = index.set.answer.as_ref().and_then(|answer| answer.measured.as_ref());
     let looked_for = swept(index.set).into_iter();

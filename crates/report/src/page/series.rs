@@ -100,8 +100,8 @@ struct Measured<'a> {
 
 /// One picture, or none if nothing was measured.
 ///
-/// If curves differ in their scheme and in something else, each scheme has its own panel. The same holds for a scatter
-/// plot whose curves differ only in their scheme.
+/// If curves differ in their scheme and in something else, each scheme has its own panel. In a scatter plot, each
+/// scheme has its own panel even if the curves differ only in their scheme.
 pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<Plot> {
     let form = Form::of(index, spec);
     let Measured { panels, seeds, kinds } = measured(index, spec, picture, &form);

@@ -9,7 +9,7 @@ use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value}
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// A plot of a field of the runs against a swept parameter or scheme by scheme. Each point is the mean over the seeds,
+/// A plot of a field of the runs. The x axis is a swept parameter or the scheme. Each point is the mean over the seeds,
 /// with whiskers from the smallest to the largest value.
 pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let label = label(&spec.y);

@@ -5,8 +5,8 @@ use crate::terms::TERMS;
 
 /// The list of the terms that `body` uses, collapsed at first. It is empty if `body` uses none.
 pub(super) fn section(body: &str) -> String {
-    // The hyphen of `-<wbr>` may be a part of the term or only mark a break, so the text is searched without and with
-    // it.
+    // The hyphen of `-<wbr>` may be a part of the term or only mark a break, so the text is searched both without and
+    // with the hyphen.
     let words =
         [body.replace("-<wbr>", "").replace("<br>", " "), body.replace("-<wbr>", "-").replace("<br>", " ")];
     let mut list = String::new();

@@ -83,7 +83,7 @@ fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
 
 /// The half width of an interval is 4.303 / sqrt(3) = 2.484 times the standard deviation. By hand: b is 10 us slower
 /// than a on average. If the differences deviate by 15.7 us, the interval is ± 39.0 and ends at 49.0 us, which is below
-/// half of a's 100 us. With 16.5 us, it is ± 41.0 and ends at 51.0 us, which is above it.
+/// half of a's 100 us. If they deviate by 16.5 us, the interval is ± 41.0 and ends at 51.0 us, which is above half.
 #[test]
 fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
     let a: &[f64] = &[99.0, 100.0, 101.0];
@@ -126,8 +126,8 @@ fn one_whose_seeds_lie_far_apart_does_not_lead() {
     ");
 }
 
-/// c is slower than a in each seed. Compared with b, the first c is slower by 751 ± 821 us, so it may be faster by 70
-/// us or slower by 1,572 us. The second c differs from b by 1, -1 and 1 us, so the two tie.
+/// c is slower than a in each seed. In the first case, c is slower than b by 751 ± 821 us, so c may be faster by 70 us
+/// or slower by 1,572 us. In the second case, c differs from b by 1, -1 and 1 us, so c and b tie.
 #[test]
 fn behind_the_first_it_is_the_same() {
     let [a, b]: [&[f64]; 2] = [&[100.0, 101.0, 102.0], &[1_000.0, 1_002.0, 1_004.0]];
@@ -166,8 +166,8 @@ fn a_tie_says_within_which_factor() {
     assert!(found.iter().all(|standing| standing.tie_within.is_none()));
 }
 
-/// b differs from a by 20 and 21 us, and d by 16 and 26 us. A t-test on two differences finds b slower (20.5 ± 6.4),
-/// only because its differences happen to be close to each other. It shows nothing about d (21 ± 64).
+/// b differs from a by 20 and 21 us, and d by 16 and 26 us. A t-test on two differences finds b slower (20.5 ± 6.4)
+/// only because b's two differences happen to be close to each other. The t-test shows nothing about d (21 ± 64).
 #[test]
 fn two_seeds_do_not_rank_and_three_do() {
     let two = set(&[("a", &[100.0, 102.0]), ("b", &[120.0, 123.0]), ("d", &[116.0, 128.0])]);

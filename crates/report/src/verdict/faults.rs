@@ -8,9 +8,10 @@ use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
 /// Sentences and notes about the costs of the faults. One sentence lists the significant costs, the largest first, and
-/// the schemes for which the faults cost nothing. If many costs are significant, it lists only the two largest and the
-/// two smallest. Another sentence lists the schemes that took less time with faults. A note lists the uncertain costs.
-/// If all costs are uncertain, a sentence lists them. Another note is added if the scheme with the lowest cost is slow.
+/// the schemes for which the faults cost nothing. If many costs are significant, this sentence lists only the two
+/// smallest and the two largest. Another sentence lists the schemes that took less time with faults. A note lists the
+/// uncertain costs. If all costs are uncertain, a sentence lists them. Another note is added if the scheme with the
+/// lowest cost is slow.
 pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()

@@ -57,8 +57,9 @@ impl NumberFormat {
         self.unit.map_or_else(String::new, |unit| format!(" {}", unit.name()))
     }
 
-    /// A scheme that the faults did not affect in some seeds: `rocev2 at 2 of 3 (1,386 µs where hit)`. It gives the
-    /// number of these seeds, and the mean over the other seeds, because the mean over all seeds hides both.
+    /// The text about a scheme that the faults did not affect in some seeds: `rocev2 at 2 of 3 (1,386 µs where hit)`.
+    /// It gives the number of these seeds, and the mean over the other seeds, because the mean over all seeds hides
+    /// both.
     pub(super) fn partly_unhit(&self, (name, _, standing): &Ranked<'_>) -> Option<String> {
         let [unhit, all] = standing.unhit;
         let mean = self.number(standing.where_hit?);

@@ -150,8 +150,8 @@ impl Ranking<'_> {
         )
     }
 
-    /// The verdict when several leaders tie. The headline has one value if all are equal, each value if it can list
-    /// them all, and otherwise the range.
+    /// The verdict when several leaders tie. If all values are equal, the headline has one value. If there are few
+    /// leaders, it has each value. If there are many, it has the range of the values.
     fn tie(&self, leader: &Ranked<'_>, tied: &[Ranked<'_>], next: Option<&Next<'_>>) -> Verdict {
         let names = headline_names(tied.iter().map(|(name, ..)| (*name).to_owned()).collect());
         let first = leader.1;

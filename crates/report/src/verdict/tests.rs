@@ -464,7 +464,7 @@ fn many_points_are_told_by_who_is_fastest() {
 }
 
 /// Without ranks, because there is one seed or because seeds change nothing, the schemes within 1 % of the least mean
-/// tie. A scheme that wins most points is not called the fastest of those at which it ties or loses.
+/// tie. A scheme that wins most points is not called the fastest at points where it ties or loses.
 #[test]
 fn of_many_points_those_with_a_tie_have_no_winner() {
     let at_each_point = |seeds: usize| {

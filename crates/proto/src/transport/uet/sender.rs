@@ -28,8 +28,8 @@ pub(in crate::transport) use endpoint::Endpoint;
 // The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct UetSender {
-    /// Bytes that were sent, minus those that the receiver has counted and those declared lost. It is negative for a
-    /// while if packets were declared lost that had arrived.
+    /// Number of bytes sent, minus the bytes that the receiver has counted and the bytes declared lost. The number is
+    /// negative for a while if packets that had arrived were declared lost.
     in_flight: i64,
     /// `bytes_received` of the newest ACK, extended from the 32 bits of the wire to 64 bits.
     received: u64,
@@ -77,8 +77,8 @@ pub struct UetSender {
     loss_windows: f64,
     /// Time without an answer after which a probe is sent. None if there are no probes.
     probe_after: Option<Duration>,
-    /// The start of the probe timer: the last answer, the last probe that was sent or came due, or the first packet
-    /// after an idle period.
+    /// The time at which the probe timer was last started: by an answer, by a probe that was sent or came due, or by
+    /// the first packet after an idle period.
     probe_from: Time,
     /// The time of the last probe if no answer has arrived since then. Otherwise [`Time::NEVER`].
     probe_sent: Time,
@@ -187,9 +187,9 @@ impl Sender for UetSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one. A packet without data (a probe, or a request or response of MRC) comes
-    /// first, then lost packets in the order of their PSNs, then new packets. Window and rate limit data packets
-    /// only. Without credit, a request for credit takes the place of a data packet.
+    /// The next packet, if there is one. Packets without data come first: probes, and requests and responses of MRC.
+    /// Lost packets follow in the order of their PSNs, then new packets. Only data packets are subject to the window
+    /// and the rate. Without credit, a request for credit takes the place of a data packet.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.has_control
@@ -298,12 +298,12 @@ impl Sender for UetSender {
         }
     }
 
-    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if neither a paced packet nor a
-    /// request for credit waits, and everything that was sent is acknowledged or declared lost.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due. None if no packet is outstanding, and neither
+    /// a paced packet nor a request for credit waits.
     ///
-    /// It never decreases, except for a paced packet, a request for credit or a probe of entropy values. The timer is
-    /// due at least once per RTO, since a packet on its first transmission may time out before an earlier
-    /// retransmission does.
+    /// The time decreases only for a paced packet, a request for credit or a probe of entropy values. The timer is due
+    /// at least once per RTO, since a packet on its first transmission may time out before an earlier retransmission
+    /// does.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
         let mut paced = if self.paces { self.pacer.next_timeout() } else { None };
@@ -409,9 +409,8 @@ impl UetSender {
         self.next < self.outgoing.end() && self.next - self.unacked < self.mpr
     }
 
-    /// Whether a new packet, which is already counted as in flight, requests an ACK (flag AR). It does if nothing more
-    /// can be sent before an ACK or a pull arrives, or if the window is below the number of bytes for which the
-    /// receiver waits.
+    /// Whether a new packet requests an ACK (flag AR). The packet is already counted as in flight. It requests an ACK
+    /// if no further packet can be sent before an ACK or a pull arrives, or if the window is below `sack_bytes`.
     #[inline]
     fn requests_ack(&self) -> bool {
         !self.window_allows()
@@ -470,9 +469,9 @@ impl UetSender {
         }
     }
 
-    /// NSCC, step 2: the RTT is valid in two cases. Either the packet was sent once and the ACK names no
-    /// retransmission, or it was sent twice and the ACK names one. It is not valid for the ACK of a probe, nor for a
-    /// packet below `unacked`, of which the sender keeps no record: another ACK overtook this one.
+    /// NSCC, step 2: the RTT is valid if the packet was sent once and the ACK names no retransmission, or if the packet
+    /// was sent twice and the ACK names a retransmission. The RTT of a probe's ACK is not valid. The sender keeps no
+    /// record of packets below `unacked`, so their RTTs are not valid.
     #[inline]
     fn is_rtt_valid(&self, psn: u32, cause: SackCause) -> bool {
         let is_known = (self.unacked..self.next).contains(&psn);
@@ -526,8 +525,8 @@ impl UetSender {
         packets
     }
 
-    /// Number of bytes by which this ACK raises the count of received bytes. It is 0 for an ACK that a newer one
-    /// overtook.
+    /// Updates `received`, and returns the number of bytes by which it rises. The number is 0 for an ACK that a newer
+    /// ACK overtook.
     #[inline]
     fn count_received(&mut self, bytes_received: u32) -> u64 {
         let more = bytes_received.wrapping_sub(self.received as u32);

@@ -19,15 +19,16 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// For any losses in either direction, every message arrives once and in the order of posting, and is acknowledged
-/// once, soon after the last network fault. No packet is counted twice in a round, which the receiver's model checks.
+/// For any losses in either direction, every message arrives once and in the order of posting. Each message is
+/// acknowledged once, soon after the last network fault. The receiver's model checks that no packet is counted twice in
+/// a round.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Section 4.5, exactly once: if only payloads are lost, no data packet arrives twice (which the receiver's model
-/// checks) and no timeout occurs, whatever the order of arrivals.
+/// Section 4.5, exactly once: if only payloads are lost, no timeout occurs, whatever the order of arrivals. The
+/// receiver's model checks that no data packet arrives twice.
 #[test]
 fn with_a_lossless_control_plane_each_packet_arrives_exactly_once() {
     check(trimming_schedule(), |schedule| {
@@ -59,8 +60,8 @@ fn one_trim_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A lost data packet leaves no header, so that the whole message is retransmitted after the timeout, and no packet
-/// of another message is.
+/// A lost data packet leaves no header, so that the whole message is retransmitted after the timeout. No packet of
+/// another message is retransmitted.
 #[test]
 fn one_loss_costs_a_timeout_and_its_message() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(100, calm_ends());
@@ -134,10 +135,10 @@ impl Ends for DcpEnds {
         }
     }
 
-    /// Timeouts double during network faults, so that the current one may then be as long as all faults together.
-    /// After that, a request needs one round in which all of its packets arrive. While the timeout is below the
-    /// spread of the delays, rounds may overlap, but from the eighth retry on the timeout doubles. Sixteen rounds
-    /// suffice for the paths that are generated.
+    /// Timeouts double during network faults. At the end of the faults, the current timeout may be as long as all
+    /// faults together. After that timeout, a request needs one round in which all of its packets arrive. While the
+    /// timeout is below the spread of the delays, rounds may overlap. From the eighth retry on, the timeout doubles.
+    /// Sixteen rounds suffice for the paths that are generated.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = schedule.turn();
@@ -181,9 +182,9 @@ impl Schedule<DcpEnds> {
     /// The requests, indexed by MSN.
     fn requests(&self) -> Vec<Request> {
         let mut requests = Vec::<Request>::new();
-        // A message of less than two shares of the window is one request, unless it exceeds the receiver's counter.
-        // The requests of a longer message have one share or more and less than two, except that the last one may be
-        // shorter. Each request is within that counter.
+        // A message of less than two shares of the window is one request, unless it exceeds the receiver's counter. The
+        // requests of a longer message have at least one share and less than two. Only the last request may be shorter.
+        // No request exceeds the counter.
         let in_window = self.cc().window() / PACKET;
         let (in_window, tracked) = (u32::try_from(in_window).unwrap_or(u32::MAX), self.ends.tracked.max(1));
         let counted = (1 << self.ends.counter_bits) - 1;
@@ -234,7 +235,7 @@ fn calm_ends() -> DcpEnds {
 }
 
 /// Arbitrary parameters, among them RTOs below the round trip or below the spread of the delays, and windows below a
-/// packet, with all kinds of network faults except duplication at the same time.
+/// packet. All kinds of network faults except duplication occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {

@@ -1,7 +1,8 @@
 //! The `eqds` transport, including the pull pacer of the receiver's host.
 //!
-//! The reliability of `eqds` is that of `sack`, which has models of its own. Here a `sack` sender or receiver runs
-//! beside each `eqds` sender or receiver, and gets the same calls, except those that only concern credit.
+//! The reliability of `eqds` is that of `sack`, whose own tests compare it with models. Here a `sack` sender or
+//! receiver runs beside each `eqds` sender or receiver. The `sack` end gets the same calls, except those that only
+//! concern credit.
 
 mod receiver;
 mod sender;
@@ -131,8 +132,8 @@ fn ends() -> impl Strategy<Value = EqdsEnds> {
     (window, percent, rto()).prop_map(|(window, percent, rto)| EqdsEnds { window, percent, rto })
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip and a pull window of one packet, with all kinds of
-/// network faults at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip and a pull window of one packet. All kinds of network
+/// faults occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
     (messages(), ends(), timer_lag(), path(), faults()).prop_map(
         |(messages, ends, timer_lag, path, faults)| Schedule {

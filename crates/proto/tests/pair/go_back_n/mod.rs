@@ -105,8 +105,8 @@ impl Ends for GoBackNEnds {
     }
 
     /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then the
-    /// packets follow one after the other at the lowest rate. Each is sent and acknowledged; or, if the receiver waits
-    /// for more packets, it is sent, times out, is retransmitted, and is acknowledged immediately as a duplicate.
+    /// packets follow one after the other at the lowest rate. Each is sent and acknowledged. If the receiver waits for
+    /// more packets, the packet times out, is retransmitted, and is acknowledged immediately as a duplicate.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let pace = schedule.slowest_packet() + schedule.timer_lag;
@@ -159,8 +159,8 @@ fn calm_ends(ack_every: u32, window: u64) -> GoBackNEnds {
     }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
-/// with all kinds of network faults except trimming at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends.
+/// All kinds of network faults except trimming occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| {
@@ -184,8 +184,8 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
             // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
-            // must cover a round trip, the packet that requests the ACK, at a rate that may have fallen meanwhile,
-            // and the lag of the timer for each packet that waits for its pacing.
+            // must cover a round trip, the packet that requests the ACK, and the lag of the timer for each packet that
+            // waits for its pacing. The rate of the requesting packet may have fallen meanwhile.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let asked = path.longest_round() + (schedule.slowest_packet() + path.wire) * 2;
             schedule.ends.rto = (asked + timer_lag * (ack_every + 2)) * 2 + path.wire * ack_every;

@@ -213,8 +213,8 @@ fn calm_ends(ack_every: u32, packets: u32) -> IrnEnds {
     }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
-/// with all kinds of network faults at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends.
+/// All kinds of network faults occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), (rto(), rto()), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, (rto_low, rto), timer_lag, path, faults, in_order)| Schedule {
@@ -234,9 +234,9 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
             // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
-            // must cover a round trip, the packet that requests the ACK, at a rate that may have fallen meanwhile,
-            // and the lag of the timer for each packet that waits for its pacing. With reordering, copies of all
-            // packets in flight may be sent before each packet.
+            // must cover a round trip, the packet that requests the ACK, and the lag of the timer for each packet that
+            // waits for its pacing. The rate of the requesting packet may have fallen meanwhile. With reordering,
+            // copies of all packets in flight may be sent before each packet.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);

@@ -62,9 +62,9 @@ fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseE
     Ok(())
 }
 
-/// A loss shows when a packet has no slot, 64 packets later. It then costs the round trip of the NACK and the
+/// A loss shows 64 packets later, when a packet has no slot. The repair costs the round trip of the NACK and the
 /// retransmission. The receiver already has 63 of the retransmitted packets. If fewer than 64 packets follow the lost
-/// one, only the timeout reveals the loss.
+/// packet, only the timeout reveals the loss.
 #[test]
 fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));
@@ -76,8 +76,8 @@ fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError
         let outcome = Run::new(&schedule).finish()?;
         let has_nack = lost + 64 <= 400;
         prop_assert_eq!((outcome.nacks > 0, outcome.timeouts), (has_nack, u64::from(!has_nack)), "{}", lost);
-        // At most, the packets from the lost one on are retransmitted, up to the last packet that was sent before the
-        // first NACK arrived.
+        // At most, the sender retransmits the packets from the lost packet up to the last packet that was sent before
+        // the first NACK arrived.
         let most = if has_nack { 64 + on_the_way } else { 401 - lost };
         prop_assert!(outcome.retransmissions <= most, "{}: {:?}", lost, outcome);
         let waited = if has_nack { round } else { schedule.ends.rto };
@@ -87,9 +87,9 @@ fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError
     Ok(())
 }
 
-/// If the copy that a NACK caused is lost as well, packets that were sent after it cause further NACKs, and the
-/// message takes more than one further round trip. The loss of any other packet beside the first takes at most one
-/// further round trip.
+/// If the retransmission that a NACK caused is lost as well, packets that were sent after it cause further NACKs. The
+/// message then takes more than one further round trip. If any other packet is lost in addition to packet 100, the
+/// message takes at most one further round trip.
 #[test]
 fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(128));
@@ -190,7 +190,7 @@ fn calm_ends(window: u64) -> MpRdmaEnds {
 }
 
 /// Arbitrary parameters, among them RTOs below the round trip, windows below a packet, bitmaps of one slot and
-/// reordering that never ends, with all kinds of network faults at the same time.
+/// reordering that never ends. All kinds of network faults occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {

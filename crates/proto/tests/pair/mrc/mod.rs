@@ -1,5 +1,4 @@
-//! The `mrc` transport. The tests check what it adds to `uet`. The common part is compared with models in the tests of
-//! `uet`.
+//! Tests of the rules that `mrc` adds to `uet`. The tests of `uet` compare the common part with models.
 
 mod ends;
 
@@ -69,8 +68,8 @@ fn a_later_packet_of_its_path_tells_of_a_loss() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The first `rto_linear` timeouts of a packet leave its timeout of 100 us unchanged. Each later one doubles it, at
-/// most twice here.
+/// The first `rto_linear` timeouts of a packet leave its timeout of 100 us unchanged. Each later timeout doubles the
+/// time, here at most twice.
 #[test]
 fn timeouts_double_after_some() -> Result<(), TestCaseError> {
     let LbConfig::Mrc(no_probes) = balancer(1) else { unreachable!() };
@@ -173,8 +172,8 @@ fn calm_ends() -> MrcEnds {
     }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet, with all kinds of network
-/// faults at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet. All kinds of network faults
+/// occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<MrcEnds>> {
     let loss = prop_oneof![Just((0, 0.0)), Just((5, 1.5)), (1u32..10, 0.0..2.0)];
     let ends = (ends(), rto(), (0u32..=7, 0u32..4), loss, any::<bool>(), prop::option::of(us(1..100)));

@@ -176,8 +176,8 @@ fn calm_ends(ack_every: u32, packets: u64) -> RackTlpEnds {
     }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
-/// with all kinds of network faults at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends.
+/// All kinds of network faults occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {

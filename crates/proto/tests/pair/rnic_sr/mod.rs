@@ -44,7 +44,7 @@ fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
     });
 }
 
-/// A sender that handles NACKs takes reordering for losses. It answers each NACK with at most two packets. No timeout
+/// A sender that handles NACKs mistakes reordering for loss. It answers each NACK with at most two packets. No timeout
 /// occurs.
 #[test]
 fn a_path_that_loses_nothing_but_order_costs_two_packets_a_nack() {
@@ -79,8 +79,8 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// A gap is repaired a round trip after it shows, by a NACK, and two packets are retransmitted (perhaps only one if the
-/// gap is next to the last packet).
+/// A gap is repaired a round trip after it shows, by a NACK. Two packets are retransmitted. If the gap is next to the
+/// last packet, there may be only one.
 #[test]
 fn one_loss_costs_a_round_trip_and_two_packets() -> Result<(), TestCaseError> {
     for ack_every in [1, 4, 100] {
@@ -117,8 +117,8 @@ fn without_nacks_a_loss_costs_a_timeout() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// There is only one NACK for an ePSN. If the retransmission that this NACK caused is lost, the timeout must repair
-/// this. The loss of any other new packet causes a NACK of its own, once the first loss is repaired.
+/// There is only one NACK for an ePSN. If the retransmission that this NACK caused is lost, the timeout must repair the
+/// loss. The loss of any other new packet causes a NACK of its own, once the first loss is repaired.
 #[test]
 fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends(4, 1000 * PACKET));
@@ -169,8 +169,8 @@ impl Ends for RnicSrEnds {
     }
 
     /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then the
-    /// packets follow one after the other at the lowest rate. Each is sent and acknowledged; or, if the receiver waits
-    /// for more packets, it is sent, times out, is retransmitted, and is acknowledged immediately as a duplicate. Two
+    /// packets follow one after the other at the lowest rate. Each is sent and acknowledged. If the receiver waits for
+    /// more packets, the packet times out, is retransmitted, and is acknowledged immediately as a duplicate. Two
     /// retransmissions for a NACK, which block the path, may precede each packet.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
@@ -227,8 +227,8 @@ fn calm_ends(ack_every: u32, window: u64) -> RnicSrEnds {
     }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
-/// with all kinds of network faults at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends.
+/// All kinds of network faults occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     (messages(), ends(any::<bool>()), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
         |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {

@@ -62,8 +62,8 @@ impl Receiving for CheckedReceiver {
         while self.arrived.contains(&self.expected) {
             self.expected += 1;
         }
-        // All PSNs that the ePSN passes with this packet. The last packets of messages among these PSNs complete
-        // their messages. An ACK is sent immediately if the highest PSN that requested an ACK is among these PSNs.
+        // The PSNs that the ePSN passes with this packet. A message is complete if its last packet is among these PSNs.
+        // An ACK is sent immediately if the highest PSN that requested an ACK is among these PSNs.
         let passed = before..self.expected;
         let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
             .iter()

@@ -50,7 +50,7 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// Later ACKs repeat the content of a lost ACK for a packet above a gap, so that only the packet of the gap waits for
+/// The ACK of a packet above a gap is lost. Later ACKs repeat its content, so that only the packet of the gap waits for
 /// its timeout.
 #[test]
 fn a_lost_ack_above_a_gap_costs_no_timeout() -> Result<(), TestCaseError> {
@@ -176,8 +176,8 @@ fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
     SackEnds { balancer, ack_every, carry_evs: false, window, dctcp: false, rto }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet, with all kinds of network
-/// faults at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet. All kinds of network faults
+/// occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
     let acks = (ack_every(), any::<bool>());
     let ends = (balancer(), acks, window(), any::<bool>(), rto()).prop_map(
@@ -204,8 +204,8 @@ fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
             let (mut messages, mut path) = (messages, path);
             if dctcp && ack_every > 1 && marking > 0 {
                 // A mark can shrink the window below the bytes whose ACK the receiver delays, so that only a timeout
-                // causes the next packet. This happens if a marked packet overtook others, or if it is smaller than
-                // the amount by which a mark shrinks the window.
+                // causes the next packet. This happens if a marked packet overtook others, or if the marked packet is
+                // smaller than the amount by which the window shrinks.
                 path.jitter = Duration::ZERO;
                 messages.iter_mut().for_each(|message| message.last_payload = PAYLOAD);
             }

@@ -152,8 +152,8 @@ impl CheckedReceiver {
                     let says = received >> i & 1 == 1;
                     prop_assert!(says == self.has(base + i), "what it says of {}", base + i);
                 }
-                // The bits cover every PSN from the cumulative one to the highest that the ACK answers, or at least
-                // the last 64 of these PSNs (48 with `carry_evs`).
+                // The bits cover every PSN from the cumulative PSN to the highest PSN that the ACK answers. If there
+                // are more than 64 such PSNs (48 with `carry_evs`), the bits must cover only the last 64 (48).
                 let (highest, span) = (psns.iter().max().unwrap(), if self.carry_evs { 48 } else { 64 });
                 let mut told = cumulative.max((highest + 1).saturating_sub(span))..highest + 1;
                 let unsaid = told.find(|psn| !(base..base + 64).contains(psn));

@@ -34,9 +34,9 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). Here no
-/// packet is overtaken by more, so that none is retransmitted. A probe does no harm: either no probe is due within the
-/// longest round trip, or no answer to a probe is fast.
+/// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). Here at
+/// most that many packets overtake a packet, so that none is retransmitted. No probe causes a retransmission: either no
+/// probe is due within the longest round trip, or no answer to a probe is fast.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {
@@ -49,8 +49,8 @@ fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     });
 }
 
-/// If every packet is answered and the order is kept, the sender knows which packets are lost. It retransmits these and
-/// no packet that arrived, and it needs no timeout.
+/// If every packet is answered and the order is kept, the sender knows which packets are lost. It retransmits exactly
+/// these packets and needs no timeout.
 #[test]
 fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
     check(lossy_schedule(), |schedule| {
@@ -174,8 +174,8 @@ fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
     }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends,
-/// with all kinds of network faults except trimming at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip, windows below a packet and reordering that never ends.
+/// All kinds of network faults except trimming occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     let probes = (us(1..100), us(0..60));
     (messages(), ends(), rto(), probes, timer_lag(), path(), faults(), any::<bool>()).prop_map(

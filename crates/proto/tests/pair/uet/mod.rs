@@ -25,8 +25,8 @@ fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// On a path that delays, duplicates and marks packets but loses none, no packet waits for a timeout. Without inferred
-/// loss, gaps are not taken for losses.
+/// On a path that delays, duplicates and marks packets but loses none, no packet waits for a timeout. No gap counts as
+/// a loss, since losses are not inferred.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {
@@ -73,8 +73,8 @@ fn inferred_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// Inferred loss finds two lost packets without a timeout, also if the second one is the last packet of the window that
-/// the first one begins, and so lies beyond the packets that had arrived when the recovery began.
+/// Inferred loss finds two lost packets without a timeout. The second packet may be the last packet of the window that
+/// the first packet begins. It then lies beyond the packets that had arrived when the recovery began.
 #[test]
 fn inferred_loss_finds_a_second_loss_in_the_same_window() -> Result<(), TestCaseError> {
     for (loss_packets, loss_windows) in [(5, 0.0), (5, 1.0), (5, 1.5)] {
@@ -243,8 +243,8 @@ fn calm_ends(window: u64) -> UetEnds {
     }
 }
 
-/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet, with all kinds of network
-/// faults at the same time.
+/// Arbitrary parameters, among them RTOs below the round trip and windows below a packet. All kinds of network faults
+/// occur together.
 fn any_schedule() -> impl Strategy<Value = Schedule<UetEnds>> {
     let credit = prop::option::of((1u32..100, 1u32..8, 1u32..=100));
     let ends = (ends(), rto(), 0u32..4, inferred(), (prop::option::of(us(1..100)), credit));

@@ -77,8 +77,8 @@ impl CheckedReceiver {
         self.arrived.get(psn as usize).is_some_and(|&arrived| arrived)
     }
 
-    /// Adds a packet to those that no ACK has reported. Returns whether the earlier ones need an ACK of their own
-    /// first, because one bitmap cannot cover them all.
+    /// Adds a packet to the unreported packets. Returns whether the earlier unreported packets need an ACK of their own
+    /// first, because one bitmap cannot cover them and the new packet.
     fn report(&mut self, psn: u32) -> bool {
         let is_far = self.unreported.iter().any(|&other| psn.abs_diff(other) >= 64);
         if is_far {
@@ -89,8 +89,8 @@ impl CheckedReceiver {
         is_far
     }
 
-    /// Handles a data packet. Returns whether the packets before it get an ACK of their own, whether an ACK follows for
-    /// this packet, and the message that it completes.
+    /// Handles a data packet. Returns whether earlier packets get an ACK of their own, whether an ACK follows for this
+    /// packet, and the message that this packet completes.
     fn accept(&mut self, packet: &Packet) -> ([bool; 2], Option<usize>) {
         let Repr::Data { psn, ack_now, retransmitted, .. } = packet.repr else { return ([false; 2], None) };
         let is_first = self.received == 0;

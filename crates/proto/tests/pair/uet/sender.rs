@@ -10,7 +10,7 @@ use anabranch_proto::transport::{PayloadRange, Sender as _, SenderCounters, UetC
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`UetSender`] whose every answer is compared with that of the model. The model calls its own copies of the
+/// A [`UetSender`]. Each of its answers is compared with the answer of a model. The model calls its own copies of the
 /// congestion control and the load balancer.
 pub struct CheckedSender {
     sender: UetSender,
@@ -184,10 +184,11 @@ impl CheckedSender {
         Ok(whole)
     }
 
-    /// uet-htsim with -sleek: a recovery begins once max(min(`loss_windows` windows, MaxWnd), `loss_packets`) arrived
-    /// out of order, or with the answer to a probe. It lasts until all that had been sent by then is acknowledged.
-    /// In a recovery, each packet that is missing within a window from the cumulative PSN is declared lost once. Unlike
-    /// in uet-htsim, a higher PSN must have arrived or a later probe must have been answered.
+    /// uet-htsim with `-sleek`. A recovery begins once max(min(`loss_windows` windows, MaxWnd), `loss_packets` packets)
+    /// have arrived out of order, or with the answer to a probe. It ends when all packets that were sent before its
+    /// beginning are acknowledged. In a recovery, each missing packet within a window from the cumulative PSN is
+    /// declared lost once. Unlike in uet-htsim, a higher PSN must have arrived or a later probe must have been
+    /// answered.
     fn infer(&mut self, now: Time, out_of_order: u16, is_probed: bool) {
         let UetConfig { loss_packets, loss_windows, .. } = self.config;
         if loss_packets == 0 || self.in_state(State::InFlight).next().is_none() {

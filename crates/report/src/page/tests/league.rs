@@ -102,8 +102,8 @@ fn a_scenario_of_a_league_holds_times_against_what_its_file_names() {
     let against = &plots[0];
     assert_eq!(against["data"][0]["names"], json!(["reps", "ops"]));
     assert_eq!((&against["data"][0]["x"], &against["layout"]["x"]["foot"]), (&json!([0, 500]), &json!(10)));
-    // The plot shows the first scheme, the median one and the last. It ends at 1.5 times the 200 us of the median
-    // one, which is later than twice the 100 us of the first.
+    // The plot shows the first, the median and the last scheme. It ends at 1.5 times the 200 us of the median scheme,
+    // which is later than twice the 100 us of the first scheme.
     let goodput = &plots[1];
     let names: Vec<_> =
         goodput["data"].as_array().unwrap().iter().map(|trace| trace["name"].clone()).collect();

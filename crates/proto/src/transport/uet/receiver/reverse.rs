@@ -1,9 +1,9 @@
 //! The entropy values of a receiver's answers, and the status of its NIC's ports (MRC, OCP 1.0).
 //!
-//! There is one entropy value for each plane. While packets arrive, the receiver probes a new random entropy value of
-//! a random plane at most once per round trip. When the response arrives, the new value replaces the plane's old one.
-//! Any packet except a response can cause such a probe, even a probe of the sender. Queue pairs here carry data in one
-//! direction only, so the receiver gets no SACKs from which it could learn about paths.
+//! There is one entropy value for each plane. Every arriving packet except a response can make the receiver probe a new
+//! random entropy value of a random plane, at most once per round trip. When the response arrives, the new value
+//! replaces the old value of its plane. Queue pairs here carry data in one direction only, so the receiver gets no
+//! SACKs from which it could learn about paths.
 
 use crate::PathFacts;
 use crate::lb::NicPorts;
@@ -96,8 +96,8 @@ impl ReverseEvs {
         self.due.pop_front()
     }
 
-    /// The plane is random instead of the arriving packet's plane. Packets of a message arrive from one plane after the
-    /// other, so that the packet that arrives after each round trip could always be from the same plane.
+    /// Probes a random plane instead of the arriving packet's plane. Packets of a message use the planes one after the
+    /// other, so that after each round trip a packet of one and the same plane could arrive.
     #[cold]
     fn probe(&mut self, now: Time) {
         self.probe_at = now + self.round_trip;

@@ -46,8 +46,8 @@ impl UetSender {
         }
     }
 
-    /// Builds a probe, which has the traffic class of ACKs under UET and that of data under MRC. Probes do not count
-    /// in the window.
+    /// Builds a probe. Its traffic class is that of ACKs under UET, and that of data under MRC. Probes do not count in
+    /// the window.
     fn probe(&mut self, now: Time) -> Packet {
         self.probe_is_due = false;
         self.probe_from = now;

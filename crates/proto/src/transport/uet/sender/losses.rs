@@ -49,9 +49,9 @@ impl UetSender {
         self.cc.handle_loss(&LossReport { now, bytes, cause, rtt, in_flight });
     }
 
-    /// An option of UET, with the rule of uet-htsim's -sleek: during a recovery, each missing packet within a window
-    /// from the cumulative PSN is declared lost once, as soon as a higher PSN has arrived or a later probe is
-    /// answered. uet-htsim does not wait for that, since its threshold is at least a window.
+    /// An option of UET that follows uet-htsim's option `-sleek`. During a recovery, each missing packet within a
+    /// window from the cumulative PSN is declared lost once. This requires that a higher PSN has arrived, or that a
+    /// later probe is answered. uet-htsim does not require this, since its threshold is at least a window.
     #[inline]
     pub(super) fn infer_losses(&mut self, out_of_order: u16, is_probed: bool, now: Time) {
         if self.loss_packets == 0 || self.outstanding == 0 {
@@ -71,8 +71,8 @@ impl UetSender {
         }
     }
 
-    /// Whether `late` bytes out of order mean loss. As in uet-htsim, MaxWnd limits the number that `loss_windows`
-    /// requires.
+    /// Whether `late` bytes out of order mean a loss. The threshold of `loss_windows` windows is at most MaxWnd, as in
+    /// uet-htsim.
     #[inline]
     fn is_far(&self, late: u64) -> bool {
         let windows = (self.loss_windows * self.cc.window() as f64) as u64;
