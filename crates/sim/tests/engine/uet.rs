@@ -191,7 +191,9 @@ at = "0us"
         finish_one(&text, &[]).run
     };
     let follows = "\"*.fabric.queues_follow_rate\" = true\n";
-    assert_eq!(run("25Gbps", "").peak_queue_bytes, 43 * FULL);
+    let keeps = follows.replace("true", "false");
+    assert_eq!(run("25Gbps", &keeps).peak_queue_bytes, 43 * FULL);
+    assert_eq!(run("25Gbps", "").peak_queue_bytes, 10 * FULL, "the setup");
     assert_eq!(run("25Gbps", follows).peak_queue_bytes, 10 * FULL);
     assert_eq!(run("100Gbps", follows).peak_queue_bytes, 43 * FULL);
     assert_eq!(run("1Gbps", follows).peak_queue_bytes, FULL);
