@@ -279,6 +279,7 @@ Parameter = Literal[
     "fabric.ecn_kmax",
     "fabric.ecn_pmax",
     "fabric.last_hop_ecn",
+    "fabric.queues_follow_rate",
     "fabric.trim",
     "fabric.wrr.radix",
     "fabric.wrr.weight",
@@ -2355,6 +2356,10 @@ class Fabric(TypedDict, total=False):
         to 1; default: required)
     last_hop_ecn: Whether ports to hosts mark packets. Where receivers grant credit, a queue at such a port is no sign
         of a congested path. (flag; default: `true`)
+    queues_follow_rate: Whether the queue of a link follows the rate that a fault gives to the link (`kind = "rate"`).
+        The capacity of its data queue and its ECN thresholds are then multiplied by the new rate over the usual one,
+        so that a full queue takes as long to drain as before. A queue always holds at least a full packet. Control
+        queues and shared buffers do not follow. (flag; default: `false`)
     trim: Data packets that do not fit are trimmed to their header instead of being dropped. (flag; default: `false`)
     acks_with_data: In switches, only trimmed packets are control packets. ACKs, NACKs and CNPs wait in the data
         queue, take the paths of data, and are dropped where data is trimmed (DCP, section 4.2). (flag; default:
@@ -2405,6 +2410,7 @@ class Fabric(TypedDict, total=False):
     ecn_kmax: Size
     ecn_pmax: float
     last_hop_ecn: bool
+    queues_follow_rate: bool
     trim: bool
     acks_with_data: bool
     routing_delay: Time

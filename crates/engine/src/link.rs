@@ -14,6 +14,8 @@ pub const PAUSE_FRAME_BYTES: u16 = 64;
 pub struct LinkKind {
     /// The rate in bits per second.
     pub rate: Rate,
+    /// The rate of the link without faults.
+    pub usual_rate: Rate,
     /// The propagation delay plus the latency of the switch at the end of the link.
     pub delay: Duration,
     /// The propagation delay alone.
@@ -90,7 +92,7 @@ pub struct HopTimes {
 pub struct LinkKindTable<'a> {
     /// The kinds so far.
     pub kinds: Vec<LinkKind>,
-    keys: Vec<(Rate, Duration, Duration, bool)>,
+    keys: Vec<([Rate; 2], Duration, Duration, bool)>,
     /// The delays for which nodes have a FIFO queue ([`DelayClass`]).
     delays: Vec<Duration>,
     sizes: [u16; 2],
@@ -117,7 +119,8 @@ impl<'a> LinkKindTable<'a> {
         let switch_latency = topology.switch(port.peer).map_or(Duration::ZERO, |switch| switch.latency);
         let FabricSpec { last_hop_queue, last_hop_ecn, .. } = *self.fabric;
         let is_special = (last_hop_queue.is_some() || !last_hop_ecn) && topology.switch(port.peer).is_none();
-        let key = (rate, port.latency, switch_latency, is_special);
+        let rates = [rate, port.rate];
+        let key = (rates, port.latency, switch_latency, is_special);
         if let Some(index) = self.keys.iter().position(|known| *known == key) {
             return index as u16;
         }
@@ -128,14 +131,15 @@ impl<'a> LinkKindTable<'a> {
         });
         self.kinds.push(LinkKind {
             rate,
+            usual_rate: port.rate,
             delay: port.latency + switch_latency,
             latency: port.latency,
             marking: if is_special && !last_hop_ecn {
                 Marking::NEVER
             } else {
-                marking(self.fabric, &self.facts, rate)
+                marking(self.fabric, &self.facts, rates)
             },
-            data_limit: data_limit(self.fabric, &self.facts, is_special),
+            data_limit: data_limit(self.fabric, &self.facts, is_special, rates),
             size_classes,
         });
         u16::try_from(self.keys.len() - 1).expect("a fabric has fewer than 65,536 kinds of links")
@@ -157,29 +161,46 @@ impl<'a> LinkKindTable<'a> {
 /// class are `fabric`.
 pub fn queues_of_class(kinds: &[LinkKind], fabric: &FabricSpec, facts: &PathFacts) -> Vec<(Marking, u32)> {
     let facts = facts.of_port();
-    let of = |kind: &LinkKind| (marking(fabric, &facts, kind.rate), data_limit(fabric, &facts, false));
+    let of = |kind: &LinkKind| {
+        let rates = [kind.rate, kind.usual_rate];
+        (marking(fabric, &facts, rates), data_limit(fabric, &facts, false, rates))
+    };
     kinds.iter().map(of).collect()
 }
 
-/// The most bytes of data in a queue. `last_hop` tells whether the fabric's own settings for links to hosts apply.
-fn data_limit(fabric: &FabricSpec, facts: &PathFacts, last_hop: bool) -> u32 {
+/// The most bytes of data in a queue. `last_hop` tells whether the fabric's own settings for links to hosts apply. The
+/// rates of the link are those with and without faults.
+fn data_limit(fabric: &FabricSpec, facts: &PathFacts, last_hop: bool, rates: [Rate; 2]) -> u32 {
     let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
     own.map_or(u32::MAX, |queue| {
         let queue = fabric.last_hop_queue.filter(|_| last_hop).unwrap_or(queue);
-        clip(queue.on(facts))
+        let usual = queue.on(facts);
+        let least = usual.min(facts.packet);
+        clip(at_rate(fabric, usual, rates).max(least))
     })
 }
 
-/// The ECN marking of queues in front of links with the rate `rate`.
-fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
+/// The ECN marking of queues in front of a link with these rates, with and without faults.
+fn marking(fabric: &FabricSpec, facts: &PathFacts, rates: [Rate; 2]) -> Marking {
+    let [now, usual] = rates;
+    let rate = if fabric.queues_follow_rate { usual } else { now };
     let step = fabric.ecn_from.iter().rev().find(|step| step.rate <= rate);
     let (kmin, kmax) = step.map_or((fabric.ecn_kmin, fabric.ecn_kmax), |step| (step.kmin, step.kmax));
     let queue = fabric.queue.map(|queue| queue.on(facts));
     Marking {
-        kmin: clip(kmin.on(facts, queue)),
-        kmax: clip(kmax.on(facts, queue)),
+        kmin: clip(at_rate(fabric, kmin.on(facts, queue), rates)),
+        kmax: clip(at_rate(fabric, kmax.on(facts, queue), rates)),
         pmax: (fabric.ecn_pmax * 4_294_967_296.0) as u64,
     }
+}
+
+/// A length of a queue that is `usual` without faults. The rates of the link are those with and without faults.
+fn at_rate(fabric: &FabricSpec, usual: Bytes, [rate, usual_rate]: [Rate; 2]) -> Bytes {
+    if !fabric.queues_follow_rate || rate == usual_rate {
+        return usual;
+    }
+    let scaled = u128::from(usual.0) * u128::from(rate.0) / u128::from(usual_rate.0.max(1));
+    Bytes(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
 
 /// ECN thresholds that no queue can reach.
@@ -208,7 +229,7 @@ pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> 
     let of = |rate: Rate| {
         let by_step = fabric.ecn_from.iter().any(|step| step.rate <= rate);
         let parameter = if by_step { "fabric.ecn_from" } else { "fabric.ecn_kmin" };
-        let kmin = marking(fabric, &facts.of_port(), rate).kmin;
+        let kmin = marking(fabric, &facts.of_port(), [rate, rate]).kmin;
         (kmin >= left).then(|| Unmarked { parameter, kmin: Bytes(u64::from(kmin)), rate })
     };
     rates.into_iter().find_map(of)

@@ -90,6 +90,7 @@ mod tests {
             queue: Some(Size::Bdp(1.0)),
             last_hop_queue: None,
             last_hop_ecn: true,
+            queues_follow_rate: false,
             shared_buffer: Bytes(0),
             shared_alpha: 1.0,
             full_queue: FullQueue::Arriving,

@@ -159,6 +159,53 @@ bytes = "500KB"
     assert_eq!((longer.peak_queue_bytes, longer.ecn_marks), (20 * FULL, 0));
 }
 
+/// With `queues_follow_rate`, a link at a quarter of its rate has a quarter of the queue and of the ECN thresholds, and always room
+/// for a packet. In uet-htsim a queue of 43 packets and thresholds of 9 and 35 are 44,612 B, 9,337 B and 36,312 B then.
+#[test]
+fn the_queue_of_a_slow_link_may_follow_its_rate() {
+    let run = |rate: &str, set: &str| {
+        let text = format!(
+            r#"
+schemes = ["uet-nscc"]
+setup = "uet-htsim"
+[topology]
+kind = "single-switch"
+hosts = 8
+link = "100Gbps"
+link_latency = "1us"
+[set]
+"*.fabric.trim" = false
+{set}
+[workload]
+kind = "incast"
+degree = 7
+target = 0
+bytes = "408600B"
+[[fault]]
+kind = "rate"
+links = "tor:0/down:0"
+both_directions = false
+rate = "{rate}"
+at = "0us"
+"#
+        );
+        finish_one(&text, &[]).run
+    };
+    let follows = "\"*.fabric.queues_follow_rate\" = true\n";
+    let keeps = follows.replace("true", "false");
+    assert_eq!(run("25Gbps", &keeps).peak_queue_bytes, 43 * FULL);
+    assert_eq!(run("25Gbps", "").peak_queue_bytes, 10 * FULL, "the setup");
+    assert_eq!(run("25Gbps", follows).peak_queue_bytes, 10 * FULL);
+    assert_eq!(run("100Gbps", follows).peak_queue_bytes, 43 * FULL);
+    assert_eq!(run("1Gbps", follows).peak_queue_bytes, FULL);
+    // Of ten packets that wait, nine stay when one leaves. Thresholds of a quarter of 36 and 40 packets mark none of them.
+    let none =
+        format!("{follows}\"*.fabric.ecn_kmin\" = \"36packets\"\n\"*.fabric.ecn_kmax\" = \"40packets\"");
+    assert_eq!(run("25Gbps", &none).ecn_marks, 0);
+    let some = none.replace("36packets", "32packets");
+    assert!(run("25Gbps", &some).ecn_marks > 0);
+}
+
 /// NSCC that records the window after its first quick adapt, if this happens in the first 60 us. Later quick adapts do
 /// not count. The last period of a message delivers few bytes, so that a trim in an earlier period may cause a quick
 /// adapt in the last one.
