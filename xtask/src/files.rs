@@ -13,7 +13,7 @@ pub fn check(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     for path in tracked(root)? {
         let file = root.join(&path);
-        // Git still lists a file whose removal has not been committed.
+        // Git still lists a deleted file whose removal has not been staged.
         let Ok(about) = file.metadata() else { continue };
         let lines = if is_source(&path) {
             std::fs::read_to_string(&file).with_context(|| format!("{path} is not text"))?.lines().count()

@@ -29,7 +29,7 @@ pub struct RunResult {
     pub flows: Vec<FlowRow>,
     /// One row per job, if the workload has jobs.
     pub jobs: Vec<JobRow>,
-    /// One row for each rank and each collective of each job that has steps.
+    /// The rows of each job that has steps: one row per rank, and then one row per collective.
     pub parts: Vec<PartRow>,
     /// Points of the measured curves.
     pub series: Vec<SeriesRow>,

@@ -71,7 +71,8 @@ pub enum Repr {
         cumulative: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
-        /// The bitmap of the PSNs from `base` on: a bit is set if the receiver has the PSN.
+        /// The bitmap of the PSNs from `base` on. A set bit means that the receiver has the PSN. A cleared bit means that
+        /// it does not only with `sack`: other transports set at most bit 0.
         received: u64,
         /// Whether the packet that caused this ACK was marked.
         marked: bool,

@@ -2,9 +2,12 @@
 //!
 //! With the port choices `entropy` and `queue-pair`, a data packet alone determines its port, except that a NIC with
 //! failover avoids ports whose links are down. With `entropy`, a load balancer that spreads packets over entropy
-//! values therefore also spreads them over ports and planes. A packet whose port is busy waits at that port, so that
-//! other ports do not stay idle. When the number of a queue pair's packets that wait at ports equals the number of
-//! ports, the queue pair gets no turn until one of these packets leaves.
+//! values therefore also spreads them over ports and planes.
+//!
+//! If a queue pair's packets may leave by several ports, a packet whose port is busy waits at that port, so that other
+//! ports do not stay idle. When as many packets of the queue pair wait at ports as there are ports, the queue pair gets
+//! no turn until one of these packets leaves. A queue pair whose packets all leave by one port gets no turn while that
+//! port cannot send.
 
 use super::round::SenderSlot;
 use super::{DONE, Host, PORT};
