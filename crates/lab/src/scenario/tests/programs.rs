@@ -17,6 +17,12 @@ bytes = "1MiB"
 [set]
 "#;
 
+/// A fabric of one plane, in lines 2 to 4.
+const ONE_PLANE: &str = r#"topology = { kind = "fat-tree", hosts = 16, tiers = 2, link = "400Gbps" }
+workload = { kind = "permutation", bytes = "1MB" }
+[set]
+"#;
+
 fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
@@ -185,6 +191,32 @@ fn themis_needs_the_transport_that_it_was_made_for() {
     assert_eq!(said, expected);
     let text = TWO_TIERS.replace("\"reps\"", "\"sr-ar\"");
     good(&format!("{text}\"sr-ar.fabric.program\" = {{ {themis} }}\n"));
+}
+
+/// Denied paths leave every queue pair an entropy value.
+#[test]
+fn mrc_must_have_paths_that_are_not_denied() {
+    let with = |line: &str| attempt(&format!("schemes = [\"mrc-1plane\"]\n{ONE_PLANE}{line}\n"));
+    let denied = |list: &str| format!("\"mrc-1plane.lb.denied\" = {list}");
+    let cases = [
+        (
+            "[{ plane = 0, path = 9, of = 4 }]",
+            "lb.denied[0].path must be below its \"of\" (4), not 9",
+            "[{ plane = 0, path = 1, of = 4 }]",
+        ),
+        (
+            "[{ plane = 0, path = 0, of = 2 }, { plane = 0, path = 1, of = 2 }]",
+            "scheme \"mrc-1plane\": lb.denied may leave a queue pair without an entropy value: in the plane it denies as \
+             many successive paths as a queue pair has",
+            "[]",
+        ),
+    ];
+    for (wrong, message, instead) in cases {
+        let said = with(&denied(wrong)).unwrap_err().to_string();
+        let advice = denied(instead);
+        assert_eq!(said, format!("s.toml:5:1: {message}\n  write: {advice}"));
+        with(&advice).unwrap_or_else(|error| panic!("{error}"));
+    }
 }
 
 /// With more than two tiers, the ToR steers packets by the entropy value. That requires linear hashes.
