@@ -17,6 +17,12 @@ bytes = "1MiB"
 [set]
 "#;
 
+/// Two data centres, in lines 2 to 4.
+const TWO_SITES: &str = r#"topology = { kind = "cross-dc", tors = 2, leaves = 2, hosts_per_tor = 2, link = "100Gbps", wan_latency = "50us" }
+workload = { kind = "permutation", bytes = "1MB" }
+[set]
+"#;
+
 /// A fabric of one plane, in lines 2 to 4.
 const ONE_PLANE: &str = r#"topology = { kind = "fat-tree", hosts = 16, tiers = 2, link = "400Gbps" }
 workload = { kind = "permutation", bytes = "1MB" }
@@ -191,6 +197,38 @@ fn themis_needs_the_transport_that_it_was_made_for() {
     assert_eq!(said, expected);
     let text = TWO_TIERS.replace("\"reps\"", "\"sr-ar\"");
     good(&format!("{text}\"sr-ar.fabric.program\" = {{ {themis} }}\n"));
+}
+
+/// The program `bicc` counts packets in flight by cumulative ACKs and NACKs, which not every transport has.
+#[test]
+fn bicc_needs_acks_that_it_can_count_by() {
+    let with = |scheme: &str, more: &str| {
+        let bicc = "{ kind = \"bicc\", window = \"100KB\", release = \"20ms\" }";
+        let at = format!("\"{scheme}.fabric.program_at\" = \"esw:100%\"");
+        attempt(&format!(
+            "schemes = [\"{scheme}\"]\n{TWO_SITES}\"{scheme}.fabric.program\" = {bicc}\n{at}\n{more}\n"
+        ))
+    };
+    let others = [
+        ("dcp", "\"dcp\"", ""),
+        ("strack", "\"strack\"", ""),
+        ("uet-nscc", "\"uet\"", ""),
+        ("mrc-1plane", "\"mrc\"", ""),
+        ("eqds", "\"eqds\" in a fabric that trims", "\"eqds.fabric.trim\" = true"),
+        ("reps", "\"sack\" in a fabric that trims", "\"reps.fabric.trim\" = true"),
+    ];
+    for (scheme, transport, more) in others {
+        let said = with(scheme, more).unwrap_err().to_string();
+        let expected = format!(
+            "s.toml:5:1: the fabric.program bicc counts bytes in flight by ACKs and NACKs of every packet below a PSN, and \
+             those of transport.kind = {transport} are others\n  write: fabric.program for a scheme with such ACKs: bicc, \
+             dcqcn, irn-ecmp, rack-tlp, sr-ecmp"
+        );
+        assert_eq!(said, expected);
+    }
+    for scheme in ["bicc", "dcqcn", "irn-ecmp", "rack-tlp", "sr-ecmp", "mp-rdma", "reps", "eqds"] {
+        with(scheme, "").unwrap_or_else(|error| panic!("{error}"));
+    }
 }
 
 /// Denied paths leave every queue pair an entropy value.
