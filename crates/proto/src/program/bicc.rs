@@ -44,7 +44,7 @@ use super::interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, SchemeParts, Sites,
     Total, Verdict,
 };
-use super::marking::Marking;
+use super::marking::{self, Marking};
 use crate::{Conflict, Packet, Repr, Size, Span, StateField, TransportConfig};
 use anabranch_base::{AboveZero, Bytes, Duration, HostId, QpId, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
@@ -430,6 +430,7 @@ impl ProgramProperties for BiccConfig {
     }
 
     fn check_beside(&self, parts: &SchemeParts<'_>) -> Result<(), Conflict> {
+        marking::check((self.ecn_kmin, self.ecn_kmax), "fabric.program")?;
         let trimming = match parts.transport {
             TransportConfig::Dcp(_)
             | TransportConfig::Strack(_)

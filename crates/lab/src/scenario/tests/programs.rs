@@ -231,6 +231,21 @@ fn bicc_needs_acks_that_it_can_count_by() {
     }
 }
 
+/// The queues of programs mark from `ecn_kmin` to `ecn_kmax`, as ports do.
+#[test]
+fn queues_of_programs_have_ordered_thresholds() {
+    for (scheme, table) in [("bicc", "fabric.program"), ("themis-longhaul", "fabric.program.trp")] {
+        let with = |line: &str| attempt(&format!("schemes = [\"{scheme}\"]\n{TWO_SITES}{line}\n"));
+        let said = with(&format!("\"{scheme}.{table}.ecn_kmin\" = \"100MB\"")).unwrap_err().to_string();
+        let (message, advice) = said.split_once("\n  write: ").unwrap();
+        assert!(
+            message.starts_with(&format!("s.toml:5:1: {table}.ecn_kmin (100MB) is above {table}.ecn_kmax (")),
+            "{said}"
+        );
+        with(advice).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
 /// Denied paths leave every queue pair an entropy value.
 #[test]
 fn mrc_must_have_paths_that_are_not_denied() {
