@@ -263,6 +263,7 @@ impl MpRdmaSender {
 
     #[inline]
     fn acknowledge(&mut self, now: Time, cumulative: u32) {
+        let cumulative = cumulative.min(self.fresh);
         if cumulative <= self.unacked {
             return;
         }
@@ -296,6 +297,7 @@ impl MpRdmaSender {
     /// retransmitted packet is late for another reason, and indicates nothing about its path.
     #[inline]
     fn is_slow(&mut self, psn: u32, sent_at: Time) -> bool {
+        let psn = psn.min(self.fresh);
         self.highest = self.highest.max(psn);
         let was_sent_again = psn < self.recovery && sent_at >= self.went_back;
         self.highest - psn > self.delta && !was_sent_again
