@@ -297,7 +297,6 @@ impl MpRdmaSender {
     /// retransmitted packet is late for another reason, and indicates nothing about its path.
     #[inline]
     fn is_slow(&mut self, psn: u32, sent_at: Time) -> bool {
-        let psn = psn.min(self.fresh);
         self.highest = self.highest.max(psn);
         let was_sent_again = psn < self.recovery && sent_at >= self.went_back;
         self.highest - psn > self.delta && !was_sent_again
