@@ -1156,9 +1156,12 @@ class CcDcqcn(_CcDcqcnNeeded, total=False):
 
     kind: The kind of this part. (needed)
     g: Gain g of alpha's moving average. (number, 0 to 1; needed)
-    initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; needed)
-    alpha_timer: Time without a CNP after which alpha decays once. (time, rtt or rtt+queue, 100ns or more; needed)
-    increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; needed)
+    initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper), or with `alpha_decay =
+        "packets"` at the start. (number, 0 to 1; needed)
+    alpha_timer: Time without a CNP after which alpha decays once. A time in round trips counts as 100 ns at least.
+        (time, rtt or rtt+queue, 100ns or more; needed)
+    increase_timer: Period of the timer of rate increases. A time in round trips counts as 100 ns at least. (time, rtt
+        or rtt+queue, 100ns or more; needed)
     byte_counter: Byte counter: bytes sent per rate increase step. With 0, only the timer causes increases. (bytes;
         needed)
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; needed)
@@ -1319,12 +1322,12 @@ class CcSettings(TypedDict, total=False):
     loss_decrease: Number of packets by which a loss shrinks the window. (number, 0 or more; default: that of the
         base)
     g: Gain g of alpha's moving average. (number, 0 to 1; default: that of the base)
-    initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; default:
-        that of the base)
-    alpha_timer: Time without a CNP after which alpha decays once. (time, rtt or rtt+queue, 100ns or more; default:
-        that of the base)
-    increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; default: that of
-        the base)
+    initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper), or with `alpha_decay =
+        "packets"` at the start. (number, 0 to 1; default: that of the base)
+    alpha_timer: Time without a CNP after which alpha decays once. A time in round trips counts as 100 ns at least.
+        (time, rtt or rtt+queue, 100ns or more; default: that of the base)
+    increase_timer: Period of the timer of rate increases. A time in round trips counts as 100 ns at least. (time, rtt
+        or rtt+queue, 100ns or more; default: that of the base)
     byte_counter: Byte counter: bytes sent per rate increase step. With 0, only the timer causes increases. (bytes;
         default: that of the base)
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; default: that of the base)
@@ -1845,7 +1848,8 @@ class ProgramConweave(TypedDict):
     kind: The kind of this part. (needed)
     reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
         its two ToRs. (time, rtt or rtt+queue, above 0; needed)
-    path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; needed)
+    path_pause: Time for which queue pairs are not rerouted to a path after an ECN mark on it. (time, rtt or
+        rtt+queue, above 0; needed)
     flush_extra: Time after the estimated arrival of the TAIL at which held packets are released. (time, rtt or
         rtt+queue, above 0; needed)
     default_wait: Time after which held packets are released if there is no estimate of the TAIL's arrival. (time, rtt
@@ -2154,8 +2158,8 @@ class ProgramSettings(TypedDict, total=False):
         default: that of the base)
     reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
         its two ToRs. (time, rtt or rtt+queue, above 0; default: that of the base)
-    path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0;
-        default: that of the base)
+    path_pause: Time for which queue pairs are not rerouted to a path after an ECN mark on it. (time, rtt or
+        rtt+queue, above 0; default: that of the base)
     flush_extra: Time after the estimated arrival of the TAIL at which held packets are released. (time, rtt or
         rtt+queue, above 0; default: that of the base)
     default_wait: Time after which held packets are released if there is no estimate of the TAIL's arrival. (time, rtt

@@ -55,14 +55,46 @@ impl Fix {
     pub fn of_key(self, key: &str) -> Fix {
         match self {
             Fix::Value { value } => {
-                let is_truth = matches!(&*value, "true" | "false");
-                let is_toml = is_truth || value.parse::<f64>().is_ok() || value.starts_with(['"', '[', '{']);
-                let value = if is_toml { value } else { format!("{value:?}") };
+                let is_toml = is_toml_literal(&value) || value.starts_with(['"', '[', '{']);
+                let value = if is_toml { value } else { toml_text(&value) };
                 Fix::Set { key: key.to_owned(), value }
             }
             other => other,
         }
     }
+}
+
+/// Whether TOML reads the text as a truth value or a number.
+fn is_toml_literal(text: &str) -> bool {
+    let are_digits =
+        |text: &str| text.split('_').all(|part| part.bytes().all(|c| c.is_ascii_digit()) && !part.is_empty());
+    let unsigned = |text: &'_ str| text.strip_prefix(['+', '-']).unwrap_or(text).to_owned();
+    let number = unsigned(text);
+    if ["true", "false"].contains(&text) || ["inf", "nan"].contains(&number.as_str()) {
+        return true;
+    }
+    let (mantissa, exponent) = number.split_once(['e', 'E']).map_or((&*number, None), |(m, e)| (m, Some(e)));
+    let (whole, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(w, f)| (w, Some(f)));
+    are_digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(are_digits)
+        && exponent.is_none_or(|exponent| are_digits(&unsigned(exponent)))
+}
+
+/// A text in TOML's quotes.
+pub(crate) fn toml_text(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted += "\\n",
+            '\t' => quoted += "\\t",
+            '\r' => quoted += "\\r",
+            '\0'..='\u{1f}' | '\u{7f}' => quoted += &format!("\\u{:04X}", u32::from(c)),
+            _ => quoted.push(c),
+        }
+    }
+    quoted + "\""
 }
 
 impl From<String> for Fix {
@@ -296,6 +328,15 @@ mod tests {
         for (value, written) in [("5", "5"), ("5us", "\"5us\""), ("\"a\"", "\"a\""), ("[1, 2]", "[1, 2]")] {
             assert_eq!(Fix::value(value).of_key("key").to_string(), format!("key = {written}"));
         }
+        let bare = ["true", "false", "-5", "+1_000", "0.25", "1e-3", "2.5E+7", "inf", "-nan"];
+        let quoted = ["5.", ".5", "NaN", "infinity", "1e", "1.e3", "-", "truer", "007", "1__0"];
+        for (values, quote) in [(&bare[..], ""), (&quoted[..], "\"")] {
+            for value in values {
+                let written = format!("key = {quote}{value}{quote}");
+                assert_eq!(Fix::value(value).of_key("key").to_string(), written);
+            }
+        }
+        assert_eq!(Fix::value("a\u{1b}\"b").of_key("key").to_string(), r#"key = "a\u001B\"b""#);
         assert_eq!(Fix::text("another file").of_key("key").to_string(), "another file");
     }
 

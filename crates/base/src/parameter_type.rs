@@ -1,5 +1,6 @@
 //! The types that a parameter can have, and its values as scenarios write them.
 
+use crate::diagnostic::toml_text;
 use crate::{Bytes, Duration, Fix, Problem, Rate, nearest};
 use std::fmt;
 use std::str::FromStr;
@@ -92,8 +93,9 @@ impl fmt::Display for ParameterValue {
         match self {
             ParameterValue::Bool(flag) => flag.fmt(f),
             ParameterValue::Integer(number) => number.fmt(f),
+            ParameterValue::Number(number) if number.is_nan() => f.write_str("nan"),
             ParameterValue::Number(number) => write!(f, "{number:?}"),
-            ParameterValue::Text(text) => write!(f, "{text:?}"),
+            ParameterValue::Text(text) => f.write_str(&toml_text(text)),
         }
     }
 }
@@ -355,4 +357,20 @@ macro_rules! parameter_choices {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_printed_as_toml() {
+        let text = |text: &str| ParameterValue::from(text).to_string();
+        assert_eq!(text("5us"), r#""5us""#);
+        assert_eq!(text("a\"b\\c\td\n"), r#""a\"b\\c\td\n""#);
+        assert_eq!(text("\u{1b}[0m \0 \u{7f} \u{200b} é"), "\"\\u001B[0m \\u0000 \\u007F \u{200b} é\"");
+        let number = |number: f64| ParameterValue::from(number).to_string();
+        assert_eq!([number(0.25), number(1.0), number(1e300)], ["0.25", "1.0", "1e300"]);
+        assert_eq!([number(f64::NAN), number(f64::INFINITY), number(-f64::INFINITY)], ["nan", "inf", "-inf"]);
+    }
 }

@@ -80,10 +80,12 @@ pub fn in_unit_of(example: &str, number: f64) -> Option<String> {
 }
 
 /// The replacement for a quantity whose unit has the wrong case. Bits and bytes are converted: 1 `GBps` is 8 `Gbps`,
-/// and 8 `Mb` are 1 `MB`. A size whose unit begins with a lower-case letter, such as 8 `mb`, is not converted.
+/// and 8 `Mb` are 1 `MB`. A size whose unit begins with a lower-case letter, such as 8 `mb`, is not converted, and
+/// neither is a rate whose unit is all in capitals, such as 1 `GBPS`.
 fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     let capital = |c: char| c.is_ascii_uppercase();
-    let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
+    let counts_bytes = unit.contains('B') && !unit.chars().all(capital);
+    let number = match (counts_bytes, name.contains('B'), number.parse::<f64>()) {
         (true, false, Ok(bytes)) => (bytes * 8.0).to_string(),
         (false, true, Ok(bits)) if unit.starts_with(capital) => (bits / 8.0).to_string(),
         _ => number.to_owned(),
@@ -139,8 +141,10 @@ const WORDS: [(&str, u64, &str); 22] = [
 fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     let lower = unit.to_ascii_lowercase();
     let word = lower.trim_end_matches("per second").trim_end_matches("/s").trim().trim_end_matches('s');
-    let (_, times, name) =
-        WORDS.iter().find(|(known, _, name)| *known == word && units.iter().any(|(unit, _)| unit == name))?;
+    let is_rate = lower.ends_with("per second") || lower.ends_with("/s");
+    let fits =
+        |name: &str| units.iter().any(|(unit, _)| *unit == name) && (!is_rate || name.ends_with("bps"));
+    let (_, times, name) = WORDS.iter().find(|(known, _, name)| *known == word && fits(name))?;
     match times {
         1 => Some(format!("{number}{name}")),
         _ => Some(format!("{}{name}", number.parse::<f64>().ok()? * *times as f64)),

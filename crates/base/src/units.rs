@@ -181,6 +181,12 @@ mod tests {
         for (spelt, instead) in [("1MBytes", "1MB"), ("1 megabyte", "1MB"), ("2 kibibytes", "2KiB")] {
             assert!(size(spelt).ends_with(&format!("; write: {instead}")), "{}", size(spelt));
         }
+        for (capitals, instead) in [("100MBPS", "100Mbps"), ("400GBPS", "400Gbps"), ("100MBps", "800Mbps")] {
+            assert!(wrong(capitals).ends_with(&format!("; write: {instead}")), "{}", wrong(capitals));
+        }
+        for rate in ["8 megabytes per second", "8 megabytes/s"] {
+            assert!(size(rate).contains("; the units are"), "{}", size(rate));
+        }
         assert!(wrong("400 gigabits per second").ends_with("; write: 400Gbps"));
         let time = |t: &str| t.parse::<Duration>().unwrap_err().to_string();
         for (spelt, instead) in [("5 microseconds", "5us"), ("1.5min", "90s"), ("2 seconds", "2s")] {

@@ -55,11 +55,19 @@ struct Fabric {
     std::vector<double> bandwidths;
     int ranks = 0;
     int finished = 0;
+    /* A number for each length of messages and receives. */
+    std::map<uint64_t, uint64_t> lengths;
 
     void check(int outcome) const {
         if (outcome != 0) {
             fail(anabranch_error(network));
         }
+    }
+
+    /* In ASTRA-sim, messages and receives with the same tag but different lengths do not match. */
+    uint64_t key(int tag, uint64_t count) {
+        uint64_t length = lengths.emplace(count, lengths.size()).first->second;
+        return length << 32 | static_cast<uint32_t>(tag);
     }
 
     uint64_t queue_pair(int tag) const {
@@ -81,14 +89,14 @@ class Network : public AstraSim::AstraNetworkAPI {
     int sim_send(void *, uint64_t count, int, int dst, int tag, AstraSim::sim_request *, void (*handler)(void *),
                  void *argument) override {
         // A handler that is NULL stays NULL, so that Anabranch need not pause at the acknowledgement.
-        fabric.check(anabranch_send_on(fabric.network, fabric.queue_pair(tag), rank, dst, bytes(count), key(tag, count),
-                                       handler, argument));
+        fabric.check(anabranch_send_on(fabric.network, fabric.queue_pair(tag), rank, dst, bytes(count),
+                                       fabric.key(tag, count), handler, argument));
         return 0;
     }
 
     int sim_recv(void *, uint64_t count, int, int src, int tag, AstraSim::sim_request *, void (*handler)(void *),
                  void *argument) override {
-        fabric.check(anabranch_receive(fabric.network, src, rank, bytes(count), key(tag, count),
+        fabric.check(anabranch_receive(fabric.network, src, rank, bytes(count), fabric.key(tag, count),
                                        handler == nullptr ? nothing : handler, argument));
         return 0;
     }
@@ -129,9 +137,6 @@ class Network : public AstraSim::AstraNetworkAPI {
 
     /* ASTRA-sim may send messages of no bytes. Here they have one byte. */
     static uint64_t bytes(uint64_t count) { return count == 0 ? 1 : count; }
-
-    /* In ASTRA-sim, messages and receives with the same tag but different lengths do not match. */
-    static uint64_t key(int tag, uint64_t count) { return count << 32 | static_cast<uint32_t>(tag); }
 
     static long double picoseconds(AstraSim::time_type_e unit) {
         switch (unit) {
@@ -195,6 +200,14 @@ class Options {
             fail("--" + name + " takes one number");
         }
         return all[0];
+    }
+
+    int whole(const std::string &name) const {
+        double value = number(name);
+        if (value != std::floor(value) || value > 1e9) {
+            fail("--" + name + " takes a whole number");
+        }
+        return static_cast<int>(value);
     }
 
   private:
@@ -290,7 +303,7 @@ int main(int count, char **arguments) {
     fabric.network = open_scenario(options.required("network-configuration"));
     std::vector<int> sizes = dimensions(options, static_cast<int>(anabranch_ranks(fabric.network)));
     fabric.ranks = std::accumulate(sizes.begin(), sizes.end(), 1, std::multiplies<int>());
-    std::vector<int> queues(sizes.size(), static_cast<int>(options.number("num-queues-per-dim")));
+    std::vector<int> queues(sizes.size(), options.whole("num-queues-per-dim"));
 
     auto *memory = new Analytical::AnalyticalRemoteMemory(options.required("remote-memory-configuration"));
     std::vector<AstraSim::Sys *> systems;

@@ -145,6 +145,32 @@ fn a_run_that_was_stopped_goes_on_in_the_next_one() {
     }
 }
 
+extern "C" fn stop_and_nest(argument: *mut c_void) {
+    stop(argument);
+    nest(argument);
+}
+
+/// A stop ends the run whose function asked for it, even if that function then runs the simulation itself.
+#[test]
+fn a_stop_before_a_nested_run_ends_the_outer_one() {
+    let mut shared = Shared::new();
+    let argument: *mut c_void = (&raw mut shared).cast();
+    let simulation = shared.simulation;
+    // SAFETY: the simulation is alive, and `shared` outlives it.
+    unsafe {
+        let times = || (*argument.cast::<Shared>()).times.clone();
+        assert_eq!(anabranch_schedule(simulation, 5, Some(stop_and_nest), argument), SUCCESS);
+        // The nested run is stopped too, by a function of its own.
+        assert_eq!(anabranch_schedule(simulation, 6, Some(stop), argument), SUCCESS);
+        assert_eq!(anabranch_schedule(simulation, 7, Some(note), argument), SUCCESS);
+        assert_eq!(anabranch_run(simulation), SUCCESS);
+        assert_eq!(times(), [5, 5, 6], "both runs have ended");
+        assert_eq!(anabranch_run(simulation), SUCCESS, "{}", error_of(simulation));
+        assert_eq!(times()[3], 7);
+        anabranch_free(simulation);
+    }
+}
+
 #[test]
 fn a_run_within_a_run_returns_first() {
     let mut shared = Shared::new();

@@ -38,8 +38,10 @@ pub struct Anabranch {
     /// The error of the last failed call.
     error: CString,
     warnings: CString,
-    /// Whether `anabranch_run` must return after the present callback.
+    /// Whether the innermost `anabranch_run` must return after the present callback.
     stops: bool,
+    /// Whether an `anabranch_run` is under way.
+    runs: bool,
 }
 
 /// The queue pair number that gives a message its own queue pair: `ANABRANCH_OWN_QUEUE_PAIR` in C.
@@ -155,7 +157,13 @@ pub unsafe extern "C" fn anabranch_new_in(
     match result {
         Ok(online) => {
             let warnings = text(&online.warnings().join("\n"));
-            Box::into_raw(Box::new(Anabranch { online, error: CString::default(), warnings, stops: false }))
+            Box::into_raw(Box::new(Anabranch {
+                online,
+                error: CString::default(),
+                warnings,
+                stops: false,
+                runs: false,
+            }))
         }
         Err(why) => {
             let why = text(&why);
@@ -288,9 +296,24 @@ pub unsafe extern "C" fn anabranch_time_ps(simulation: *const Anabranch) -> u64 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
     // SAFETY: guaranteed by the caller.
-    if let Some(simulation) = unsafe { simulation.as_mut() } {
-        simulation.stops = false;
+    let outer = unsafe { simulation.as_mut() }.map(|simulation| {
+        (std::mem::take(&mut simulation.stops), std::mem::replace(&mut simulation.runs, true))
+    });
+    // SAFETY: guaranteed by the caller.
+    let ended = unsafe { run_until_stopped(simulation) };
+    // SAFETY: guaranteed by the caller.
+    if let (Some(simulation), Some(outer)) = (unsafe { simulation.as_mut() }, outer) {
+        // A stop that was asked for before this call is about the run around it.
+        (simulation.stops, simulation.runs) = outer;
     }
+    ended
+}
+
+/// Simulates until nothing is left or a callback calls [`anabranch_stop`].
+///
+/// # Safety
+/// As for [`anabranch_run`].
+unsafe fn run_until_stopped(simulation: *mut Anabranch) -> c_int {
     loop {
         let mut due = None;
         // SAFETY: guaranteed by the caller. The borrow ends before the callback runs, since the callback may call this
@@ -320,7 +343,7 @@ pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
 pub unsafe extern "C" fn anabranch_stop(simulation: *mut Anabranch) {
     // SAFETY: guaranteed by the caller.
     if let Some(simulation) = unsafe { simulation.as_mut() } {
-        simulation.stops = true;
+        simulation.stops = simulation.runs;
     }
 }
 

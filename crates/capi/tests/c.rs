@@ -228,6 +228,9 @@ fn a_ring_of_the_adapter_for_astra_sim_takes_as_long_as_our_own() {
         // of the block.
         assert!(finished(&program, &scenario, &workload("flags"), &[]) > received, "{scheme}");
     }
+    // Lengths that differ by 2^32 bytes are different.
+    let message = &["--queue-pairs=message"];
+    assert!(finished(&program, &fabric("reps", ranks), &workload("large"), message) > 0);
 }
 
 /// When its workload has ended, the adapter does not wait for acknowledgements that are lost.
@@ -264,6 +267,7 @@ fn the_adapter_for_astra_sim_takes_its_options() {
         (vec!["--queue-pairs=none"], "write pair, tag or message"),
         (vec!["--logical-dims=4,4"], "more NPUs than the 8 ranks of the fabric"),
         (vec!["--logical-dims=4,x"], "\"x\" is no number above 0"),
+        (vec!["--num-queues-per-dim=1.5"], "--num-queues-per-dim takes a whole number"),
         (vec!["--logical-dim=4"], "unknown option --logical-dim"),
         (vec!["--logical-dims"], "--logical-dims has no value"),
         (vec!["--network-configuration=nowhere.toml"], "nowhere.toml cannot be read"),

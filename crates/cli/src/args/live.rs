@@ -2,7 +2,7 @@
 
 use anabranch_base::{Bytes, Duration, Rate};
 use clap::{Args, Subcommand};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 /// Examples of `anabranch live`.
@@ -119,6 +119,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
+    if let Some((host, port)) = without_brackets(text) {
+        let port = if port.parse::<u16>().is_ok() { port } else { "4791" };
+        return Err(format!("an IPv6 address before a port is in brackets; write: [{host}]:{port}"));
+    }
     let port = text
         .rsplit_once(':')
         .filter(|(host, port)| !port.is_empty() && (!host.contains(':') || host.ends_with(']')));
@@ -139,6 +143,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .collect();
     let v4 = resolved.iter().find(|address| address.is_ipv4()).or(resolved.first());
     v4.copied().ok_or_else(|| "the name has no address; write one such as 127.0.0.1:4791".to_owned())
+}
+
+/// An IPv6 address and a port after it, as in `::1:4791`. A last part with fewer than four digits is probably one of the
+/// address.
+fn without_brackets(text: &str) -> Option<(&str, &str)> {
+    let (host, port) = text.rsplit_once(':')?;
+    let is_port = port.len() > 3 && port.bytes().all(|c| c.is_ascii_digit());
+    (is_port && host.parse::<Ipv6Addr>().is_ok()).then_some((host, port))
 }
 
 /// Reads an [`address`] whose port is not 0.

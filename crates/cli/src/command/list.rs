@@ -28,12 +28,23 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         ));
     }
     let takes_a_kind = matches!(args.what, Listing::Parameters | Listing::Keys | Listing::Examples);
-    let has_a_page = takes_a_kind || matches!(args.what, Listing::Columns | Listing::Schemes);
-    if (!takes_a_kind && args.kind.is_some()) || (!has_a_page && args.markdown) {
-        let option = if args.markdown { "--markdown" } else { "a part or kind" };
-        return Err(Failure::Input(format!(
-            "{option}: only parameters and keys are listed so\n  help: write `anabranch list parameters lb`"
-        )));
+    let has_a_page = match args.what {
+        Listing::Parameters | Listing::Keys | Listing::Columns => true,
+        Listing::Schemes => !args.state,
+        _ => false,
+    };
+    if args.markdown && !has_a_page {
+        return Err(Failure::Input(
+            "--markdown: only parameters, keys, columns and schemes have such a page\n  help: write `anabranch list \
+             parameters --markdown`"
+                .to_owned(),
+        ));
+    }
+    if !takes_a_kind && args.kind.is_some() {
+        return Err(Failure::Input(
+            "a part or kind: only parameters and keys are listed so\n  help: write `anabranch list parameters lb`"
+                .to_owned(),
+        ));
     }
     let form = match (args.json, args.markdown) {
         (true, _) => Form::Json,

@@ -91,6 +91,17 @@ fn the_references_are_fresh() {
 }
 
 #[test]
+fn lists_without_a_page_have_no_markdown() {
+    let place = Place::new();
+    for list in [&["examples", "incast"][..], &["examples"], &["faults"], &["schemes", "--state"]] {
+        let said = place.run(&[&["list"], list, &["--markdown"]].concat()).expect(2).stderr;
+        assert!(said.contains("--markdown: only parameters, keys, columns and schemes"), "{list:?}: {said}");
+        let advice = said.split('`').nth(1).unwrap().strip_prefix("anabranch ").unwrap();
+        place.run(&advice.split(' ').collect::<Vec<_>>()).expect(0);
+    }
+}
+
+#[test]
 fn columns_of_results_are_listed() {
     let place = Place::new();
     let text = place.run(&["list", "columns"]).expect(0).stdout;

@@ -152,6 +152,8 @@ fn bad_input_has_one_clear_error() {
         (&["live", "send", "a", "--rtt", "5"], 2, "'--rtt <TIME>': \"5\" is not a time"),
         (&["live", "send", "a", "--to", "127.0.0.1"], 2, "it has no port; write: 127.0.0.1:4791"),
         (&["live", "send", "a", "--to", "::1"], 2, "it has no port; write: [::1]:4791"),
+        (&["live", "send", "a", "--to", "::1:5000"], 2, "in brackets; write: [::1]:5000"),
+        (&["live", "send", "a", "--to", "fe80::1:70000"], 2, "in brackets; write: [fe80::1]:4791"),
         (&["live", "send", "a", "--to", "127.0.0.1:99999"], 2, "a number up to 65535; write: 127.0.0.1:4791"),
         (&["live", "send", "a", "--to", "[::1]:-5"], 2, "a number up to 65535; write: [::1]:4791"),
         (&["live", "send", "a", "--to", "127.0.0.1:0"], 2, "the port that the receiver prints"),

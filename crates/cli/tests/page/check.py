@@ -251,8 +251,8 @@ def clipped_faults(driver):
 
 
 def legend_faults(driver):
-    """Checks that a click on a name in the legend hides the curve of that name: hardly a pixel has its colour then."""
-    # The test uses the curve of ECMP, because the curve of OPS may cover the curve of REPS.
+    """Checks that a click on a name in the legend hides the curve of that name: at most a tenth of the pixels in
+    the colour of the curve remain."""
     trace = 2
     name = driver.find_elements(By.CSS_SELECTOR, "#plot-0 .legend button[aria-pressed]")[trace]
     before = driver.execute_script(COLOURED, 0, trace)
@@ -288,7 +288,7 @@ def zoom_faults(driver):
 
 
 def band_faults(driver):
-    """Checks that plots over time shade the duration of the fault, 2 to 7 us, and nothing else."""
+    """Checks that a plot over time shades the time of the fault, 2 to 7 us, and neither the time before nor after it."""
     found = driver.execute_script(SHADED)
     if found is None:
         return ["no plot over time shows the times of faults"]
@@ -340,8 +340,8 @@ return [number, plots[number].data.flatMap(trace => trace.names), panel.over.que
 
 
 def league_faults(driver, width):
-    """Checks that each scenario has a plot whose points are named after schemes, that the table of the plot has the same
-    names, that the heat map fits in the page, and that the heat map is sorted like the table."""
+    """Checks that each section has a plot, that one plot has points that are named after schemes, which the table of the
+    plot repeats, that the heat map fits in the page, and that the heat map is sorted like the table."""
     found = driver.execute_script(NAMED)
     if found is None:
         return ["no plot has points with names"]

@@ -21,8 +21,10 @@ use crate::{Conflict, Pace, PathFacts, Size, Span};
 use anabranch_base::{AboveZero, Bytes, Duration, Rate, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
-/// The shortest absolute time that is allowed for a timer. A call steps through the expiries one by one.
-const LEAST_TIMER: Span = Span::Time(Duration::from_ns(100));
+/// The shortest timer. A call steps through the expiries one by one, so their number must be bounded.
+const LEAST: Duration = Duration::from_ns(100);
+/// The shortest absolute time that is allowed for a timer.
+const LEAST_TIMER: Span = Span::Time(LEAST);
 
 parameters! {
     /// Parameters of DCQCN's reaction point. The fabric configures the marking. The transport configures the
@@ -33,13 +35,14 @@ parameters! {
         /// Gain g of alpha's moving average.
         #[param(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
         pub g: f64,
-        /// Initial alpha: its value when the first CNP arrives (1 in the paper).
+        /// Initial alpha: its value when the first CNP arrives (1 in the paper), or with `alpha_decay = "packets"` at the
+        /// start.
         #[param(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
         pub initial_alpha: f64,
-        /// Time without a CNP after which alpha decays once.
+        /// Time without a CNP after which alpha decays once. A time in round trips counts as 100 ns at least.
         #[param(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub alpha_timer: Span,
-        /// Period of the timer of rate increases.
+        /// Period of the timer of rate increases. A time in round trips counts as 100 ns at least.
         #[param(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub increase_timer: Span,
         /// Byte counter: bytes sent per rate increase step. With 0, only the timer causes increases.
@@ -285,7 +288,11 @@ impl Dcqcn {
     /// A sender at line rate. A timer of zero length never expires.
     pub fn new(config: &DcqcnConfig, facts: &PathFacts) -> Self {
         let line_rate = facts.line_rate.0 as f64;
-        let alpha_timer = config.alpha_timer.on(facts);
+        let timer = |span: Span| match span {
+            Span::Time(time) => time,
+            relative => relative.on(facts).max(LEAST),
+        };
+        let alpha_timer = timer(config.alpha_timer);
         let decays_by_packet = config.alpha_decay == AlphaDecay::Packets;
         Dcqcn {
             rate: line_rate,
@@ -309,7 +316,7 @@ impl Dcqcn {
             initial_alpha: config.initial_alpha,
             fast_recovery: config.fast_recovery,
             alpha_timer,
-            increase_timer: config.increase_timer.on(facts),
+            increase_timer: timer(config.increase_timer),
             decrease_interval: config.decrease_interval.on(facts),
             on_nack: config.on_nack,
             decays_by_packet,

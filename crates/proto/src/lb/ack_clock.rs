@@ -57,6 +57,11 @@ impl LbProperties for AckClockConfig {
     fn reacts_to_ecn(&self) -> bool {
         false
     }
+
+    /// A path that returns no ACKs clocks out no packets.
+    fn leaves_lossy_paths(&self) -> bool {
+        true
+    }
 }
 
 impl LoadBalancer for AckClock {
@@ -121,6 +126,11 @@ mod tests {
         ack(&mut lb, 7, false);
         lb.handle_trim(at(2), 5);
         assert_eq!(lb.next_ev(at(2), 0), draw());
+    }
+
+    #[test]
+    fn a_path_without_answers_is_left() {
+        assert!(AckClockConfig { evs: 65_536 }.leaves_lossy_paths());
     }
 
     #[test]

@@ -75,6 +75,11 @@ impl LbProperties for MpRdmaLbConfig {
     fn reacts_to_ecn(&self) -> bool {
         false
     }
+
+    /// A path that returns no ACKs clocks out no packets.
+    fn leaves_lossy_paths(&self) -> bool {
+        true
+    }
 }
 
 impl LoadBalancer for MpRdmaLb {

@@ -59,6 +59,35 @@ parameters! {
     }
 }
 
+impl DeniedPath {
+    fn contains(&self, path: u32) -> bool {
+        path % self.of == self.path
+    }
+}
+
+impl MrcLbConfig {
+    /// Whether [`denied`](Self::denied) may leave a queue pair of a NIC with `ports` ports without an entropy value: in
+    /// each plane, as many successive paths are denied as a queue pair has.
+    pub fn may_deny_all(&self, ports: u16) -> bool {
+        (0..ports).all(|plane| self.most_denied_in_a_row(plane, ports) >= per_plane(self.evs, ports).into())
+    }
+
+    /// The largest number of successive paths of a plane that are denied. The last path is followed by the first.
+    fn most_denied_in_a_row(&self, plane: u16, planes: u16) -> u32 {
+        let here: Vec<&DeniedPath> =
+            self.denied.iter().filter(|denied| denied.plane == u32::from(plane)).collect();
+        if here.is_empty() {
+            return 0;
+        }
+        let (mut most, mut row) = (0, 0);
+        for path in (0..paths(planes)).chain(0..paths(planes)) {
+            row = if here.iter().any(|denied| denied.contains(path)) { row + 1 } else { 0 };
+            most = most.max(row);
+        }
+        most
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EvState {
     Good,
@@ -157,7 +186,7 @@ impl MrcLb {
     fn draw(&mut self, planes: u16) {
         let config = &self.config;
         let count = u32::from(planes);
-        self.per_plane = (config.evs / count).max(1) as u16;
+        self.per_plane = per_plane(config.evs, planes);
         self.active = ((config.active / count).max(1) as u16).min(self.per_plane);
         let paths = paths(planes);
         self.planes = (0..planes)
@@ -182,7 +211,8 @@ impl MrcLb {
         }
         for position in 0..self.per_plane {
             let index = denied.plane as u16 * self.per_plane + position;
-            if self.path_of(index) % denied.of == denied.path {
+            let is_new = self.states[usize::from(index)] != EvState::Denied;
+            if is_new && denied.contains(self.path_of(index)) {
                 self.states[usize::from(index)] = EvState::Denied;
                 self.available -= 1;
                 self.replace(index);
@@ -319,6 +349,11 @@ fn paths(planes: u16) -> u32 {
     (1 << 16) / u32::from(planes)
 }
 
+/// Number of entropy values in each of `planes` planes, of `evs` in all.
+fn per_plane(evs: u32, planes: u16) -> u16 {
+    (evs / u32::from(planes)).max(1) as u16
+}
+
 impl LbProperties for MrcLbConfig {
     fn build(&self, environment: &Environment, random: Stream) -> AnyLb {
         AnyLb::Mrc(Box::new(MrcLb::new(self, environment, random)))
@@ -343,11 +378,19 @@ impl LbProperties for MrcLbConfig {
     }
 
     fn check_together(&self, part: &str) -> Result<(), Conflict> {
-        if self.active <= self.evs {
-            return Ok(());
+        if self.active > self.evs {
+            let message = format!("must be at most {part}.evs ({}), not {}", self.evs, self.active);
+            let conflict = Conflict::value(format!("{part}.active"), message, self.evs);
+            return Err(conflict.involving(format!("{part}.evs")));
         }
-        let message = format!("must be at most {part}.evs ({}), not {}", self.evs, self.active);
-        Err(Conflict::value(format!("{part}.active"), message, self.evs).involving(format!("{part}.evs")))
+        let Some(i) = self.denied.iter().position(|denied| denied.path >= denied.of) else { return Ok(()) };
+        let DeniedPath { path, of, .. } = self.denied[i];
+        let message = format!("{part}.denied[{i}].path must be below its \"of\" ({of}), not {path}");
+        let paths = self.denied.iter().map(|DeniedPath { plane, path, of }| {
+            format!("{{ plane = {plane}, path = {}, of = {of} }}", path % of)
+        });
+        let instead = format!("[{}]", paths.collect::<Vec<_>>().join(", "));
+        Err(Conflict::value(format!("{part}.denied"), message, instead))
     }
 }
 

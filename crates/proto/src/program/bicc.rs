@@ -33,17 +33,19 @@
 //!   not need, or of its ACK. It bounds the time for which a packet can block a VOQ.
 //!
 //! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs
-//! whose ACKs and NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should
+//! whose ACKs and NACKs are cumulative in PSNs: `go-back-n`, `irn`, `rack-tlp`, `rnic-sr` and `mp-rdma`, and where
+//! switches do not trim also `sack` and `eqds`, whose NACKs name a trimmed packet. Receivers should
 //! acknowledge each packet (`ack_every` of 1). Otherwise forwarded packets whose ACK is coalesced count as in flight
 //! and block the VOQ, while the packets that would trigger this ACK wait in it. RTOs should exceed the waiting time in
 //! a VOQ. Otherwise senders fill the VOQ with retransmissions faster than it empties.
 
 use super::AnyProgram;
 use super::interface::{
-    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, Sites, Total, Verdict,
+    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, SchemeParts, Sites,
+    Total, Verdict,
 };
-use super::marking::Marking;
-use crate::{Packet, Repr, Size, Span, StateField};
+use super::marking::{self, Marking};
+use crate::{Conflict, Packet, Repr, Size, Span, StateField, TransportConfig};
 use anabranch_base::{AboveZero, Bytes, Duration, HostId, QpId, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -426,6 +428,25 @@ impl ProgramProperties for BiccConfig {
 
     fn is_between_sites(&self) -> bool {
         true
+    }
+
+    fn check_beside(&self, parts: &SchemeParts<'_>) -> Result<(), Conflict> {
+        marking::check((self.ecn_kmin, self.ecn_kmax), "fabric.program")?;
+        let trimming = match parts.transport {
+            TransportConfig::Dcp(_)
+            | TransportConfig::Strack(_)
+            | TransportConfig::Uet(_)
+            | TransportConfig::Mrc(_) => "",
+            TransportConfig::Sack(_) | TransportConfig::Eqds(_) if parts.trim => " in a fabric that trims",
+            _ => return Ok(()),
+        };
+        let message = format!(
+            "the fabric.program bicc counts bytes in flight by ACKs and NACKs of every packet below a PSN, and those of \
+             transport.kind = {:?}{trimming} are others",
+            parts.transport.kind().unwrap_or_default()
+        );
+        let fix = "fabric.program for a scheme with such ACKs: bicc, dcqcn, irn-ecmp, rack-tlp, sr-ecmp";
+        Err(Conflict::text("fabric.program".to_owned(), message, fix).involving("transport.kind"))
     }
 }
 

@@ -225,13 +225,15 @@ interface! {
     }
 }
 
-/// The transport and load balancers of a program's scheme, for [`ProgramProperties::check_beside`].
+/// The parts of a program's scheme, for [`ProgramProperties::check_beside`].
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeParts<'a> {
     /// The transport.
     pub transport: &'a TransportConfig,
     /// The load balancers, each with the path of its table in the scenario.
     pub lbs: &'a [(&'static str, &'a LbConfig)],
+    /// Whether switches trim packets instead of dropping them.
+    pub trim: bool,
 }
 
 interface! {

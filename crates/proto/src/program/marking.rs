@@ -1,6 +1,17 @@
 //! ECN marking in the queues of programs.
 
-use anabranch_base::Stream;
+use crate::Conflict;
+use anabranch_base::{Bytes, Stream};
+
+/// Rejects an `ecn_kmin` above `ecn_kmax`, of the parameters in `table`.
+pub(super) fn check((kmin, kmax): (Bytes, Bytes), table: &str) -> Result<(), Conflict> {
+    if kmin <= kmax {
+        return Ok(());
+    }
+    let message = format!("{table}.ecn_kmin ({kmin}) is above {table}.ecn_kmax ({kmax})");
+    let conflict = Conflict::value(format!("{table}.ecn_kmin"), message, format!("\"{kmax}\""));
+    Err(conflict.involving(format!("{table}.ecn_kmax")))
+}
 
 /// ECN marking by the queue length that a packet leaves behind at dequeue, as at the ports of switches.
 pub(super) struct Marking {

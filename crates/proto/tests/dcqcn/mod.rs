@@ -69,6 +69,24 @@ mod reaction_point {
         }
     }
 
+    /// Timers in round trips are at least 100 ns long: a call steps through their expiries one by one.
+    #[test]
+    fn timers_in_round_trips_have_a_least_length() {
+        let least = Span::Time(Duration::from_ns(100));
+        let with =
+            |alpha_timer, increase_timer| DcqcnConfig { alpha_timer, increase_timer, ..DcqcnConfig::paper() };
+        for short in [Span::Rtt(1e-6), Span::Rtt(1e-12)] {
+            let [mut flow, mut same] =
+                [with(short, short), with(least, least)].map(|config| Flow::new(config, 40));
+            for flow in [&mut flow, &mut same] {
+                flow.cnp(us(1));
+                flow.cnp(us(2));
+            }
+            assert_eq!(flow.next_increase(), Some(us(2) + Duration::from_ns(100)));
+            assert_eq!(flow.state(us(5)), same.state(us(5)));
+        }
+    }
+
     #[track_caller]
     fn assert_state(flow: &mut Flow, now: Time, (rate, target, alpha): State) {
         let (is_rate, is_target, is_alpha) = flow.state(now);

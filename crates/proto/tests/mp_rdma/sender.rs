@@ -44,6 +44,21 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(sender.counters(), SenderCounters { nacks: 1, ..SenderCounters::default() });
 }
 
+/// An ACK of packets that were never sent acknowledges no more than those that were.
+#[test]
+fn an_ack_beyond_what_was_sent_is_cut() {
+    for beyond in [ack(9, 100), nack(100, us(1))] {
+        let mut sender = sender(100.0);
+        post(&mut sender, 2);
+        assert_eq!(burst(&mut sender, us(0)), [0, 1]);
+        post(&mut sender, 3);
+        answer(&mut sender, us(8), 7, beyond);
+        assert_eq!(acknowledged(&mut sender), [1]);
+        assert_eq!(burst(&mut sender, us(9)), [2, 3, 4]);
+        assert!(sender.next_timeout().is_some());
+    }
+}
+
 #[test]
 fn a_queue_pair_has_as_many_packets_as_there_are_psns() {
     let mut sender = sender(4.0);

@@ -318,4 +318,5 @@ fn nacks_may_be_shorter_than_probes() {
                 \"*.fabric.trim\" = true\n";
     let result = finish_one(text, &[]);
     assert!(result.run.trims > 0);
+    assert!(result.run.extra["nacks"] > 0.0 && result.run.extra["nacks_of_a_qp_max"] > 0.0);
 }

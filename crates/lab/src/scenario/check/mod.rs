@@ -3,6 +3,7 @@
 pub(in crate::scenario) mod built;
 pub(in crate::scenario) mod curve_budget;
 mod cut_off;
+mod denied_paths;
 mod failure_rates;
 pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
@@ -205,6 +206,7 @@ impl Scenario {
         self.check_lossless(scheme, &ground.topology, &facts)?;
         self.check_program(scheme, ground, &facts, self.first_seed())?;
         self.check_weights(scheme, &ground.topology, &facts)?;
+        denied_paths::check(scheme, &ground.topology, &self.origin)?;
         checks.too_short.look(scheme, &self.limits, &facts, workload, || ground.ideal(&scheme.transport));
         checks.idle.look(self, scheme, &ground.topology, &facts);
         checks.short_windows.look(scheme, &facts, workload);

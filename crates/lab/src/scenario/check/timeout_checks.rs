@@ -94,9 +94,14 @@ impl TooShort {
                 let help = format!("{parameter} = \"{}\" below [limits]", (beyond.rtt * 20).rounded_up(3));
                 return fault(&origin.file, origin.place("limits.max_time"), message, Some(help.into()));
             };
+            let early = if parameter == PROBE_AFTER {
+                "the sender probes before an ACK"
+            } else {
+                "packets are sent again before their ACK"
+            };
             let message = format!(
                 "scheme {scheme:?}: {parameter} = \"{value}\" is not above the round trip of {rtt} from host {src} to host \
-                 {dst}: there, and on {few} of {all} queue pairs in all, packets are sent again before their ACK can be back"
+                 {dst}: there, and on {few} of {all} queue pairs in all, {early} can be back"
             );
             let (at, written) = origin.setting(&scheme, parameter, &[]);
             let long = if parameter == RTO_LOW { "1.5rtt" } else { "4rtt" };
@@ -126,3 +131,4 @@ impl LongRoundTrip {
 }
 
 const RTO_LOW: &str = "transport.rto_low";
+const PROBE_AFTER: &str = "transport.probe_after";

@@ -17,6 +17,18 @@ bytes = "1MiB"
 [set]
 "#;
 
+/// Two data centres, in lines 2 to 4.
+const TWO_SITES: &str = r#"topology = { kind = "cross-dc", tors = 2, leaves = 2, hosts_per_tor = 2, link = "100Gbps", wan_latency = "50us" }
+workload = { kind = "permutation", bytes = "1MB" }
+[set]
+"#;
+
+/// A fabric of one plane, in lines 2 to 4.
+const ONE_PLANE: &str = r#"topology = { kind = "fat-tree", hosts = 16, tiers = 2, link = "400Gbps" }
+workload = { kind = "permutation", bytes = "1MB" }
+[set]
+"#;
+
 fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
@@ -185,6 +197,79 @@ fn themis_needs_the_transport_that_it_was_made_for() {
     assert_eq!(said, expected);
     let text = TWO_TIERS.replace("\"reps\"", "\"sr-ar\"");
     good(&format!("{text}\"sr-ar.fabric.program\" = {{ {themis} }}\n"));
+}
+
+/// The program `bicc` counts packets in flight by cumulative ACKs and NACKs, which not every transport has.
+#[test]
+fn bicc_needs_acks_that_it_can_count_by() {
+    let with = |scheme: &str, more: &str| {
+        let bicc = "{ kind = \"bicc\", window = \"100KB\", release = \"20ms\" }";
+        let at = format!("\"{scheme}.fabric.program_at\" = \"esw:100%\"");
+        attempt(&format!(
+            "schemes = [\"{scheme}\"]\n{TWO_SITES}\"{scheme}.fabric.program\" = {bicc}\n{at}\n{more}\n"
+        ))
+    };
+    let others = [
+        ("dcp", "\"dcp\"", ""),
+        ("strack", "\"strack\"", ""),
+        ("uet-nscc", "\"uet\"", ""),
+        ("mrc-1plane", "\"mrc\"", ""),
+        ("eqds", "\"eqds\" in a fabric that trims", "\"eqds.fabric.trim\" = true"),
+        ("reps", "\"sack\" in a fabric that trims", "\"reps.fabric.trim\" = true"),
+    ];
+    for (scheme, transport, more) in others {
+        let said = with(scheme, more).unwrap_err().to_string();
+        let expected = format!(
+            "s.toml:5:1: the fabric.program bicc counts bytes in flight by ACKs and NACKs of every packet below a PSN, and \
+             those of transport.kind = {transport} are others\n  write: fabric.program for a scheme with such ACKs: bicc, \
+             dcqcn, irn-ecmp, rack-tlp, sr-ecmp"
+        );
+        assert_eq!(said, expected);
+    }
+    for scheme in ["bicc", "dcqcn", "irn-ecmp", "rack-tlp", "sr-ecmp", "mp-rdma", "reps", "eqds"] {
+        with(scheme, "").unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// The queues of programs mark from `ecn_kmin` to `ecn_kmax`, as ports do.
+#[test]
+fn queues_of_programs_have_ordered_thresholds() {
+    for (scheme, table) in [("bicc", "fabric.program"), ("themis-longhaul", "fabric.program.trp")] {
+        let with = |line: &str| attempt(&format!("schemes = [\"{scheme}\"]\n{TWO_SITES}{line}\n"));
+        let said = with(&format!("\"{scheme}.{table}.ecn_kmin\" = \"100MB\"")).unwrap_err().to_string();
+        let (message, advice) = said.split_once("\n  write: ").unwrap();
+        assert!(
+            message.starts_with(&format!("s.toml:5:1: {table}.ecn_kmin (100MB) is above {table}.ecn_kmax (")),
+            "{said}"
+        );
+        with(advice).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// Denied paths leave every queue pair an entropy value.
+#[test]
+fn mrc_must_have_paths_that_are_not_denied() {
+    let with = |line: &str| attempt(&format!("schemes = [\"mrc-1plane\"]\n{ONE_PLANE}{line}\n"));
+    let denied = |list: &str| format!("\"mrc-1plane.lb.denied\" = {list}");
+    let cases = [
+        (
+            "[{ plane = 0, path = 9, of = 4 }]",
+            "lb.denied[0].path must be below its \"of\" (4), not 9",
+            "[{ plane = 0, path = 1, of = 4 }]",
+        ),
+        (
+            "[{ plane = 0, path = 0, of = 2 }, { plane = 0, path = 1, of = 2 }]",
+            "scheme \"mrc-1plane\": lb.denied may leave a queue pair without an entropy value: in the plane it denies as \
+             many successive paths as a queue pair has",
+            "[]",
+        ),
+    ];
+    for (wrong, message, instead) in cases {
+        let said = with(&denied(wrong)).unwrap_err().to_string();
+        let advice = denied(instead);
+        assert_eq!(said, format!("s.toml:5:1: {message}\n  write: {advice}"));
+        with(&advice).unwrap_or_else(|error| panic!("{error}"));
+    }
 }
 
 /// With more than two tiers, the ToR steers packets by the entropy value, which requires linear hashes.

@@ -130,6 +130,26 @@ const CASES: &[(&str, &str)] = &[
     ),
 ];
 
+/// Times in different units have no order before the fabric is known.
+#[test]
+fn probe_times_are_compared_as_far_as_they_can_be() {
+    let text = "schemes = [\"strack\"]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n[workload]\nkind = \
+                \"permutation\"\nbytes = \"1MB\"\n[set]\n\"strack.transport.probe_after\" = \"1ms\"\n";
+    let warnings = |text: &str| {
+        let scenario = read("s.toml", text, &folder(), &Overrides::default()).unwrap();
+        let all = scenario.check().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
+        all.into_iter().filter(|warning| warning.contains("probe_after")).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(text), [""; 0]);
+    // Shorter than a round trip.
+    let short = text.replace("\"1ms\"", "\"1ns\"\n\"strack.transport.probe_rtt\" = \"1ns\"");
+    let said = warnings(&short).join("\n");
+    assert!(said.contains("the sender probes before an ACK can be back"), "{said}");
+    let advice = said.split_once("\n  write: ").unwrap().1.strip_suffix(" below [set]").unwrap();
+    let followed = text.replace("\"strack.transport.probe_after\" = \"1ms\"", advice);
+    assert_eq!(warnings(&followed), [""; 0]);
+}
+
 #[test]
 fn every_setting_that_misses_has_its_place_and_its_cure() {
     let mut wrong = String::new();

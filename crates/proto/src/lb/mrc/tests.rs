@@ -212,6 +212,43 @@ fn denied_paths_are_never_used() {
     assert_eq!((lb.available(), lb.next_probe()), (15, None));
 }
 
+/// An entropy value that several entries deny is denied once.
+#[test]
+fn a_path_that_is_denied_twice_counts_once() {
+    let twice = vec![DeniedPath { plane: 0, path: 0, of: 2 }, DeniedPath { plane: 0, path: 0, of: 4 }];
+    let lb = MrcLb::new(&MrcLbConfig { denied: twice, ..CONFIG }, &environment(true), random());
+    assert_eq!(lb.available(), 8);
+    let all = vec![DeniedPath { plane: 0, path: 0, of: 1 }; 2];
+    let lb = MrcLb::new(&MrcLbConfig { denied: all, ..CONFIG }, &environment(true), random());
+    assert_eq!(lb.available(), 0);
+}
+
+/// The paths of all planes must be denied, or as many successive ones as a queue pair has.
+#[test]
+fn denials_that_leave_nothing_are_found() {
+    let config = |denied: &[[u32; 3]]| MrcLbConfig {
+        denied: denied.iter().map(|&[plane, path, of]| DeniedPath { plane, path, of }).collect(),
+        ..CONFIG
+    };
+    assert!(!CONFIG.may_deny_all(1));
+    assert!(config(&[[0, 0, 1]]).may_deny_all(1) && !config(&[[0, 0, 1]]).may_deny_all(2));
+    assert!(config(&[[0, 0, 2], [0, 1, 2]]).may_deny_all(1));
+    assert!(config(&[[0, 0, 1], [1, 0, 1]]).may_deny_all(2));
+    // Sixteen planes have an entropy value each, eight planes have two.
+    let halves: Vec<[u32; 3]> = (0..16).map(|plane| [plane, 0, 2]).collect();
+    assert!(config(&halves).may_deny_all(16) && !config(&halves).may_deny_all(8));
+}
+
+#[test]
+fn the_number_of_a_path_is_below_that_of_paths() {
+    let denied = vec![DeniedPath { plane: 0, path: 1, of: 2 }, DeniedPath { plane: 3, path: 9, of: 4 }];
+    let conflict = MrcLbConfig { denied, ..CONFIG }.check_together("lb").unwrap_err();
+    assert_eq!(conflict.parameter, "lb.denied");
+    assert_eq!(conflict.message, "lb.denied[1].path must be below its \"of\" (4), not 9");
+    let instead = "[{ plane = 0, path = 1, of = 2 }, { plane = 3, path = 1, of = 4 }]";
+    assert_eq!(conflict.fix.to_string(), instead);
+}
+
 /// Reports about entropy values that are not in the set change nothing. Such values belong to other queue pairs, or to
 /// a set that was drawn for another number of ports.
 #[test]

@@ -36,7 +36,7 @@ parameters! {
         #[param(AboveZero; example = "4us";
             source = "the simulator published with ConWeave; over links of 1 us in two tiers the 8 us of the paper's table 3")]
         pub reply_extra: Span,
-        /// Time for which a path is not chosen after an ECN mark on it.
+        /// Time for which queue pairs are not rerouted to a path after an ECN mark on it.
         #[param(AboveZero; example = "16us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub path_pause: Span,

@@ -13,11 +13,11 @@ mod recirculation;
 mod throttling;
 mod trp;
 
-use crate::program::AnyProgram;
 use crate::program::interface::{
     Emitted, Passage, Program, ProgramCounter, ProgramFacts, ProgramProperties, QpNotice, SchemeParts, Sites,
     Verdict,
 };
+use crate::program::{AnyProgram, marking};
 use crate::{Conflict, Packet, StateField};
 use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,9 @@ impl ProgramProperties for ThemisLonghaulConfig {
     }
 
     fn check_beside(&self, _: &SchemeParts<'_>) -> Result<(), Conflict> {
+        if let Some(trp) = &self.trp {
+            marking::check((trp.ecn_kmin, trp.ecn_kmax), "fabric.program.trp")?;
+        }
         if self.trp.as_ref().is_some_and(|trp| !trp.cache && !trp.store) {
             let message =
                 "fabric.program.trp needs cache or store: without both it finds no flow to throttle";

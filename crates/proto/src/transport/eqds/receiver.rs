@@ -52,8 +52,10 @@ impl Receiver for EqdsReceiver {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { msn, .. } => self.target = self.target.max(msn.pull_target()),
-            // The payload that was cut off has to be pulled once more.
-            Repr::Trimmed { msn, .. } => self.target = self.target.max(msn.pull_target()) + 1,
+            // The payload that was cut off has to be pulled once more, unless another copy of it has arrived.
+            Repr::Trimmed { psn, msn, .. } => {
+                self.target = self.target.max(msn.pull_target()) + u32::from(!self.sack.has(psn));
+            }
             Repr::Rts { target } => {
                 self.target = self.target.max(target);
                 // If everything was granted but the sender still waits, the last pull may have been lost. The next

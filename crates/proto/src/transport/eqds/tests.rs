@@ -143,6 +143,19 @@ fn a_receiver_grants_demand() {
     assert_eq!(receiver.poll_transmit().map(|packet| say(&packet)), Some("pull 2".to_string()));
 }
 
+/// The sender never repeats a packet of which another copy has arrived, so the trimmed copy is no demand.
+#[test]
+fn a_trimmed_duplicate_is_no_demand() {
+    let mut receiver = EqdsReceiver::new(&config(), ENDS);
+    let repr = Repr::data(0).with_message(MessageId(0), 9).with_msn(Msn::of_pull_target(1));
+    let data = Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000);
+    receiver.handle_packet(at(0), &data);
+    assert!(receiver.requests_pull());
+    assert_eq!(receiver.pull().map(|pull| say(&pull.packet)), Some("pull 1".to_string()));
+    receiver.handle_packet(at(1), &data.cut(64, false).unwrap());
+    assert!(!receiver.requests_pull() && receiver.pull().is_none());
+}
+
 #[test]
 fn the_pacer_takes_turns_at_its_rate() {
     let mut pacer = PullPacer::new(&config(), &facts());

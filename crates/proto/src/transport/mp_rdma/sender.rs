@@ -262,6 +262,7 @@ impl MpRdmaSender {
 
     #[inline]
     fn acknowledge(&mut self, now: Time, cumulative: u32) {
+        let cumulative = cumulative.min(self.fresh);
         if cumulative <= self.unacked {
             return;
         }

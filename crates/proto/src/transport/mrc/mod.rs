@@ -14,8 +14,8 @@ use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::uet::{Backoff, Endpoint, EvOrder, LEAST_COUNTED, ReverseEvs, tracking};
 use crate::transport::{
-    AckInterval, AnyReceiver, AnySender, Ends, Headers, NumberSpace, TransportProperties, UetReceiver,
-    UetSender, framing_and_rto,
+    AckInterval, AnyReceiver, AnySender, Ends, Headers, NumberSpace, SenderCounter, TransportProperties,
+    UetReceiver, UetSender, framing_and_rto,
 };
 use crate::{PathFacts, Span, StateField};
 use anabranch_base::{Bytes, Purpose, stream};
@@ -68,6 +68,10 @@ impl TransportProperties for MrcConfig {
         fields.push(StateField::new("entropy value of answers", 32, 8));
         fields.push(StateField::new("ports that are up, of the peer", 32, 1));
         fields
+    }
+
+    fn counters(&self) -> &'static [SenderCounter] {
+        &[SenderCounter::Nacks]
     }
 
     fn timeouts(&self) -> Vec<(&'static str, Span)> {

@@ -122,6 +122,12 @@ impl Receiver for SackReceiver {
 }
 
 impl SackReceiver {
+    /// Whether the packet with this PSN has arrived.
+    #[inline]
+    pub(in crate::transport) fn has(&mut self, psn: u32) -> bool {
+        self.arrivals.contains(psn)
+    }
+
     #[inline]
     fn ack(&mut self, base: u32, carried: CarriedEvs, cause: Cause) -> Packet {
         let repr = cause.ack(self.arrivals.expected).with_received(base, self.arrivals.window(base));

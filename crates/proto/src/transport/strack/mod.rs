@@ -16,7 +16,8 @@ use crate::transport::{
     AnyReceiver, AnySender, Ends, Headers, NumberSpace, TransportProperties, bitmap, framing_and_rto,
     whole_packets,
 };
-use crate::{Conflict, PathFacts, StateField};
+use crate::{Conflict, PathFacts, Span, StateField};
+use std::cmp::Ordering;
 
 pub use config::StrackConfig;
 pub use receiver::StrackReceiver;
@@ -50,9 +51,14 @@ impl TransportProperties for StrackConfig {
         whole_packets(window, packet)
     }
 
+    fn timeouts(&self) -> Vec<(&'static str, Span)> {
+        vec![("transport.rto", self.rto), ("transport.probe_after", self.probe_after)]
+    }
+
     /// Only the SACK of the latest probe counts, and the next probe is due after `probe_after`.
+    /// Times in different units have no order before the fabric is known.
     fn check_together(&self) -> Result<(), Conflict> {
-        if self.probe_rtt <= self.probe_after {
+        if self.probe_rtt.partial_cmp(&self.probe_after) != Some(Ordering::Greater) {
             return Ok(());
         }
         let message = "transport.probe_rtt is above transport.probe_after: a SACK that takes longer than probe_after \

@@ -20,8 +20,8 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::transport::common::MAX_SPAN;
 use crate::transport::{
-    AckInterval, AnyReceiver, AnySender, Ends, Headers, NumberSpace, PullPacer, TransportProperties, bitmap,
-    framing_and_rto, sent_at, whole_packets,
+    AckInterval, AnyReceiver, AnySender, Ends, Headers, NumberSpace, PullPacer, SenderCounter,
+    TransportProperties, bitmap, framing_and_rto, sent_at, whole_packets,
 };
 use crate::{PathFacts, Span, StateField};
 use anabranch_base::Bytes;
@@ -75,6 +75,10 @@ impl TransportProperties for UetConfig {
 
     fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
         Some(self.credit.as_ref()?.pacer(facts))
+    }
+
+    fn counters(&self) -> &'static [SenderCounter] {
+        &[SenderCounter::Nacks]
     }
 
     fn timeouts(&self) -> Vec<(&'static str, Span)> {

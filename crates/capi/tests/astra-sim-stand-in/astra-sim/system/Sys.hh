@@ -5,6 +5,8 @@
  *     computing     as received, with a microsecond before the first block
  *     flags         as received; after each block comes a flag of one byte with the same tag, and flags are received first
  *     unfinished    no rank finishes
+ *     large         as received; after the first block comes one with 2^32 bytes more and the same tag, which is received first
+ *                   and for which no rank waits
  */
 #pragma once
 
@@ -49,6 +51,11 @@ class Workload {
             self->unfinished += 1;
             self->network->sim_send(nullptr, 1, 0, next, tag, nullptr, nullptr, nullptr);
             self->network->sim_recv(nullptr, 1, 0, before, tag, nullptr, end, self);
+        }
+        if (self->mode == "large" && tag == 0) {
+            uint64_t larger = self->block + (uint64_t{1} << 32);
+            self->network->sim_send(nullptr, larger, 0, next, tag, nullptr, nullptr, nullptr);
+            self->network->sim_recv(nullptr, larger, 0, before, tag, nullptr, nullptr, nullptr);
         }
         self->network->sim_recv(nullptr, self->block, 0, before, tag, nullptr, receive, self);
     }

@@ -20,7 +20,7 @@ pub(in crate::scenario) fn validate(scheme: &Scheme) -> Result<(), ParameterFaul
     fabric(&scheme.fabric)?;
     match (&scheme.fabric.program, &scheme.fabric.program_at) {
         (Some(program), _) => {
-            let parts = SchemeParts { transport: &scheme.transport, lbs: &lbs };
+            let parts = SchemeParts { transport: &scheme.transport, lbs: &lbs, trim: scheme.fabric.trim };
             Ok(program.check_beside(&parts)?)
         }
         (None, Some(at)) => Err(ParameterFault::words(
