@@ -348,3 +348,29 @@ fn the_windows_of_nscc_are_the_same_in_the_table_and_in_the_resolved_form() {
         "{window}\n{annotated}"
     );
 }
+
+/// On every setup, a scheme that pauses, one that drops and one that trims can have a class, if need be after what the
+/// errors say was written.
+#[test]
+fn schemes_have_a_class_on_every_setup() {
+    for setup in setups() {
+        for class in ["rocev2", "irn-ecmp", "uet-nscc"] {
+            let mut text = format!(
+                "schemes = [\"rocev2\"]\nsetup = {:?}\n[topology]\nkind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"\n\
+                 [workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n[[class]]\nname = \"storage\"\nscheme = {class:?}\n\
+                 workload = {{ kind = \"incast\", bytes = \"8KB\" }}\n[set]\n",
+                setup.name
+            );
+            for _ in 0..4 {
+                let Err(error) = read("s.toml", &text, &folder(), &Overrides::default()) else { break };
+                let fix =
+                    error.fix.unwrap_or_else(|| panic!("{} on {}", error.message, setup.name)).to_string();
+                text.push_str(
+                    fix.strip_suffix(" below [set]").unwrap_or_else(|| panic!("{fix}: {}", error.message)),
+                );
+                text.push('\n');
+            }
+            scenario(&text);
+        }
+    }
+}
