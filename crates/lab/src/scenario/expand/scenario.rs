@@ -314,10 +314,10 @@ fn read_setup(
     let named = word.and_then(|node| node.value().as_str().map(str::to_owned));
     let Some(name) = named.filter(|name| simai_conf::is_file(name)) else {
         let setup = Setup::read(root, &registry.plugins)?;
-        if simai_conf::is_file(&setup.name) {
+        for file in simai_conf::files(&setup.name) {
             // The resolved form contains all values. The file is still read, because the notes of `check` about it
             // need its contents.
-            let _ = cx.file(root, "setup", &setup.name);
+            let _ = cx.file(root, "setup", file);
         }
         return Ok(setup);
     };
