@@ -250,6 +250,21 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         ),
         (
             ClosKind::Rails,
+        (
+            ClosKind::Rails,
+            &|i| (i.tiers, i.core_link) = (Some(2), Some(Rate::from_gbps(800))),
+            "topology.core_link: with 2 tiers there are no cores; write: tiers = 3, which has cores",
+        ),
+        (
+            ClosKind::Hpn,
+            &|i| (i.tiers, i.core_link) = (Some(1), Some(Rate::from_gbps(400))),
+            "topology.core_link: with 1 tier there are no cores; write: tiers = 3, which has cores",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.tiers, i.uplink) = (Some(1), Some(Rate::from_gbps(800))),
+            "topology.uplink: with 1 tier nothing leads up from a leaf; write: tiers = 2, which has spines",
+        ),
             &|i| (i.servers, i.radix, i.segment) = (127, Some(64), Some(1)),
             "topology.radix: a spine would have 1016 ports down and 0 up, and a switch has 64; write: segment = 32",
         ),
