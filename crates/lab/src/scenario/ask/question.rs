@@ -2,11 +2,10 @@
 
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
-use crate::scenario::expand::sweep::ZIP;
 use crate::scenario::input::{Files, Overrides};
 use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
-use crate::scenario::read::key_path::as_toml;
+use crate::scenario::read::key_path::{ZIP, as_toml};
 use crate::scenario::read::source_map::SearchRange;
 use crate::scenario::read::table::{Table, fault};
 use crate::scenario::resolve::scheme::catalog::Registry;

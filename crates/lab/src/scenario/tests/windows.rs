@@ -80,3 +80,12 @@ fn a_window_that_leaves_its_path_idle_is_told_and_what_is_to_be_written_is_enoug
         assert_eq!(warnings(scheme, "20KB", set), [], "{set}");
     }
 }
+
+#[test]
+fn a_window_that_is_swept_with_another_parameter_is_found_in_the_sweep() {
+    let zip = "[[sweep.zip]]\n\"*.transport.window\" = [\"0.5bdp\", \"1bdp\"]\n\"topology.hosts\" = [2, 3]";
+    let [warning] = &warnings("irn-ecmp", "5MB", zip)[..] else { panic!("one warning") };
+    let fix = warning.fix.as_ref().unwrap().to_string();
+    assert!(fix.starts_with("others, such as ") && fix.ends_with(" in [sweep]"), "{fix}");
+    assert_eq!(warning.span.line, Some(16), "{warning}");
+}
