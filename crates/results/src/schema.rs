@@ -199,15 +199,18 @@ impl RunRow {
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra number.
     ///
     /// It is `None` if the run has no such number. Whatever value the field holds, it is also `None` for an FCT if no
-    /// message finished, for the completion time unless there are messages and all of them finished, for a CCT unless
-    /// there are jobs and all of them finished, for an ideal CCT of 0, and for the slowdowns if their mean is 0,
-    /// because then no flow with a row finished.
+    /// message finished or the longest FCT is 0, because then no message of the class that it covers finished, for the
+    /// completion time unless there are messages and all of them finished, for a CCT unless there are jobs and all of
+    /// them finished, for an ideal CCT of 0, and for the slowdowns if their mean is 0, because then no flow with a row
+    /// finished.
     pub fn number(&self, name: &str) -> Option<f64> {
         if !Self::FIELDS.contains(&name) {
             return self.extra.get(name).copied();
         }
         let exists = match name {
-            "fct_mean_us" | "fct_p50_us" | "fct_p99_us" | "fct_max_us" => self.flows_finished > 0,
+            "fct_mean_us" | "fct_p50_us" | "fct_p99_us" | "fct_max_us" => {
+                self.flows_finished > 0 && self.fct_max_us > 0.0
+            }
             "slowdown_mean" | "slowdown_p50" | "slowdown_p95" | "slowdown_p99" => self.slowdown_mean > 0.0,
             "completion_us" => 0 < self.flows && self.flows <= self.flows_finished,
             "cct_mean_us" | "cct_max_us" => 0 < self.jobs && self.jobs <= self.jobs_finished,
