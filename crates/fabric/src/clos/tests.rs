@@ -207,6 +207,19 @@ fn rails_without_common_spines_are_networks_of_their_own() {
 }
 
 #[test]
+fn the_rate_of_all_links_is_that_of_the_tiers_that_there_are() {
+    let link = |kind: ClosKind, tiers: u32| {
+        let spec =
+            clos_defaults(kind, &ClosInput { tiers: Some(tiers), segment: Some(16), ..input(16) }).unwrap();
+        let spec = if kind == ClosKind::Hpn { TopologySpec::Hpn(spec) } else { TopologySpec::Rails(spec) };
+        spec.link()
+    };
+    assert_eq!(link(ClosKind::Hpn, 1), Some(Rate::from_gbps(400)));
+    assert_eq!(link(ClosKind::Hpn, 2), None, "uplinks have twice the rate");
+    assert_eq!(link(ClosKind::Rails, 2), Some(Rate::from_gbps(400)));
+}
+
+#[test]
 fn dcn_plus_joins_its_tors() {
     let t = built(
         ClosKind::DcnPlus,
@@ -239,19 +252,6 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         ),
         (
             ClosKind::Rails,
-            &|i| (i.segment, i.oversubscription) = (Some(32), Some(3.0)),
-            "topology.oversubscription: a leaf with 32 links of 400Gbps down has 10.667 of 400Gbps up at an oversubscription \
-             of 3, which is no whole number; write: uplinks = 11 in its place",
-        ),
-        (
-            ClosKind::Rails,
-            &|i| (i.radix, i.segment) = (Some(64), Some(64)),
-            "topology.radix: a leaf would have 64 ports down and 64 up, and a switch has 64; write: radix = 128, or a smaller segment",
-        ),
-        (
-            ClosKind::Rails,
-        (
-            ClosKind::Rails,
             &|i| (i.tiers, i.core_link) = (Some(2), Some(Rate::from_gbps(800))),
             "topology.core_link: with 2 tiers there are no cores; write: tiers = 3, which has cores",
         ),
@@ -265,6 +265,19 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
             &|i| (i.tiers, i.uplink) = (Some(1), Some(Rate::from_gbps(800))),
             "topology.uplink: with 1 tier nothing leads up from a leaf; write: tiers = 2, which has spines",
         ),
+        (
+            ClosKind::Rails,
+            &|i| (i.segment, i.oversubscription) = (Some(32), Some(3.0)),
+            "topology.oversubscription: a leaf with 32 links of 400Gbps down has 10.667 of 400Gbps up at an oversubscription \
+             of 3, which is no whole number; write: uplinks = 11 in its place",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.radix, i.segment) = (Some(64), Some(64)),
+            "topology.radix: a leaf would have 64 ports down and 64 up, and a switch has 64; write: radix = 128, or a smaller segment",
+        ),
+        (
+            ClosKind::Rails,
             &|i| (i.servers, i.radix, i.segment) = (127, Some(64), Some(1)),
             "topology.radix: a spine would have 1016 ports down and 0 up, and a switch has 64; write: segment = 32",
         ),
