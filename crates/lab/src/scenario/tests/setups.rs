@@ -374,3 +374,14 @@ fn schemes_have_a_class_on_every_setup() {
         }
     }
 }
+
+#[test]
+fn a_setting_for_all_may_be_of_the_scheme_of_a_class_alone() {
+    let class = "[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n";
+    let set = "[set]\n\"*.fabric.pfc.buffer\" = \"16MB\"\n";
+    let scenario = scenario(&format!("schemes = [\"reps\"]\n{FABRIC}{class}{set}"));
+    let buffer = |scheme: &Scheme| scheme.fabric.pfc.as_ref().map(|pfc| pfc.buffer);
+    assert_eq!(buffer(&scenario.schemes[0]), None);
+    let of_class = scenario.classes[1].traffic.as_ref().unwrap();
+    assert_eq!(buffer(&of_class.scheme), Some(Bytes(16_000_000)));
+}
