@@ -285,6 +285,7 @@ impl Values {
             unless_said("fabric.full_queue", "arriving");
         }
         by_path.entry(ROUTING.to_owned()).or_insert_with(|| Known::plain("never"));
+        unless_said("fabric.ecn_from", "[]");
         let windows = in_flight(scheme, facts);
         let window_needed = windows.each_ref().map(|window| {
             let of_rates = scheme.cc.has_only_rate() && window.is_none(facts);

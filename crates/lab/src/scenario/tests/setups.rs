@@ -385,3 +385,13 @@ fn a_setting_for_all_may_be_of_the_scheme_of_a_class_alone() {
     let of_class = scenario.classes[1].traffic.as_ref().unwrap();
     assert_eq!(buffer(&of_class.scheme), Some(Bytes(16_000_000)));
 }
+
+#[test]
+fn thresholds_for_faster_links_that_one_scheme_has_alone_are_a_difference() {
+    let set = "setup = \"themis-longhaul-paper\"\n[set]\n\"dcqcn.fabric.ecn_from\" = []";
+    let scenario = on_ground("[\"dcqcn\", \"hpcc\", \"uet-nscc\"]", set);
+    let ground = scenario.ground(&scenario.examine().unwrap().facts);
+    let row = ground.differences.iter().find(|row| row.parameter == "fabric.ecn_from");
+    let row = row.unwrap_or_else(|| panic!("{}", ground.matrix()));
+    assert_eq!(row.values[0].as_deref(), Some("[]"));
+}
