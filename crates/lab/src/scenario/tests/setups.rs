@@ -376,14 +376,14 @@ fn schemes_have_a_class_on_every_setup() {
 }
 
 #[test]
-fn a_setting_for_all_may_be_of_the_scheme_of_a_class_alone() {
-    let class = "[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n";
-    let set = "[set]\n\"*.fabric.pfc.buffer\" = \"16MB\"\n";
-    let scenario = scenario(&format!("schemes = [\"reps\"]\n{FABRIC}{class}{set}"));
-    let buffer = |scheme: &Scheme| scheme.fabric.pfc.as_ref().map(|pfc| pfc.buffer);
-    assert_eq!(buffer(&scenario.schemes[0]), None);
-    let of_class = scenario.classes[1].traffic.as_ref().unwrap();
-    assert_eq!(buffer(&of_class.scheme), Some(Bytes(16_000_000)));
+fn a_setup_with_a_name_of_its_own_is_compared_by_its_base() {
+    let ground = |setup: &str| {
+        let scenario = on_ground("[\"uet-nscc\", \"irn-ecmp\"]", setup);
+        scenario.ground(&scenario.examine().unwrap().facts).differences
+    };
+    let built_in = ground("setup = \"uet\"");
+    assert!(built_in.iter().any(|difference| difference.given.contains(&true)), "{built_in:?}");
+    assert_eq!(ground("setup = { base = \"uet\", name = \"mine\" }"), built_in);
 }
 
 #[test]
@@ -394,4 +394,15 @@ fn thresholds_for_faster_links_that_one_scheme_has_alone_are_a_difference() {
     let row = ground.differences.iter().find(|row| row.parameter == "fabric.ecn_from");
     let row = row.unwrap_or_else(|| panic!("{}", ground.matrix()));
     assert_eq!(row.values[0].as_deref(), Some("[]"));
+}
+
+#[test]
+fn a_setting_for_all_may_be_of_the_scheme_of_a_class_alone() {
+    let class = "[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n";
+    let set = "[set]\n\"*.fabric.pfc.buffer\" = \"16MB\"\n";
+    let scenario = scenario(&format!("schemes = [\"reps\"]\n{FABRIC}{class}{set}"));
+    let buffer = |scheme: &Scheme| scheme.fabric.pfc.as_ref().map(|pfc| pfc.buffer);
+    assert_eq!(buffer(&scenario.schemes[0]), None);
+    let of_class = scenario.classes[1].traffic.as_ref().unwrap();
+    assert_eq!(buffer(&of_class.scheme), Some(Bytes(16_000_000)));
 }
