@@ -81,8 +81,8 @@ fn paper_of(done: &VariedFigure) -> &str {
 /// Values of unspecified settings, by the name of the setting.
 type EntryValues<'a> = BTreeMap<&'a str, EntryValue<'a>>;
 
-/// The settings that later figures vary too, with the values of their parameters.
-type SharedValues<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
+/// The settings that later figures vary too, with the values of their parameters and whether these are defaults.
+type SharedValues<'a> = Vec<(&'a str, (Option<BTreeSet<&'a str>>, bool))>;
 
 /// One of the values tried for a setting that the paper leaves unspecified.
 #[derive(Clone)]
@@ -90,9 +90,9 @@ struct EntryValue<'a> {
     /// The value as the figure's file writes it.
     text: &'a str,
     /// The values that this setting gives to its parameters. The parameters' names are left out, because they differ
-    /// between the schemes of different figures.
-    meant: BTreeSet<&'a str>,
-    /// Whether the default setup of the figure has this value.
+    /// between the schemes of different figures. `None` if the figures have different defaults.
+    meant: Option<BTreeSet<&'a str>>,
+    /// Whether each figure has its default.
     own: bool,
 }
 
@@ -100,7 +100,7 @@ impl<'a> EntryValue<'a> {
     fn of(entry: &'a SensitivityEntry, place: usize) -> EntryValue<'a> {
         let text = &*entry.values[place];
         let meant = entry.settings[place].iter().map(String::as_str).collect();
-        EntryValue { text, meant, own: place == 0 }
+        EntryValue { text, meant: Some(meant), own: place == 0 }
     }
 }
 
@@ -120,7 +120,7 @@ fn best_of(paper: &str, varied: &[VariedFigure]) -> Paper {
                 let Some(values) = with_setup(values, figure, setup) else { continue };
                 let holds = holds + setup.holds();
                 let shared = values.iter().filter(|(what, _)| later.contains(*what));
-                let shared = shared.map(|(what, said)| (*what, said.meant.clone())).collect();
+                let shared = shared.map(|(what, said)| (*what, (said.meant.clone(), said.own))).collect();
                 let worth =
                     |values: &EntryValues<'_>, holds: usize| (holds, std::cmp::Reverse(changed(values)));
                 match joined.get_mut(&shared) {
@@ -181,9 +181,12 @@ fn with_setup<'a>(
     let mut values = values.clone();
     for (entry, &place) in figure.entries.iter().zip(&setup.choice).filter(|(entry, _)| entry.varied) {
         let said = EntryValue::of(entry, place);
-        match values.get(&*entry.what) {
-            Some(there) if there.meant != said.meant && !(there.own && said.own) => return None,
-            Some(there) if !there.own || said.own => {}
+        match values.get_mut(&*entry.what) {
+            Some(there) if there.own && said.own => {
+                there.meant = there.meant.take().filter(|meant| Some(meant) == said.meant.as_ref());
+            }
+            Some(there) if there.meant != said.meant => return None,
+            Some(there) if !there.own => {}
             _ => drop(values.insert(&entry.what, said)),
         }
     }
@@ -291,6 +294,37 @@ mod tests {
         let papers = papers(&all);
         assert_eq!((papers[0].holds_by_default, papers[0].holds), (3, 4));
         assert_eq!(papers[0].setup, "buffer: 2MB");
+    }
+
+    /// A figure with the values `values` of the setting `buffer`.
+    fn of_buffers(id: &str, values: [&str; 2], holds: [usize; 2]) -> VariedFigure {
+        let mut varied = varied(id, &["buffer"], &[(&[0], holds[0]), (&[1], holds[1])]);
+        let entry = &mut varied.figure.unsaid.as_mut().unwrap().entries[0];
+        entry.values = values.map(str::to_owned).to_vec();
+        entry.settings = values.map(|value| vec![value.to_owned()]).to_vec();
+        varied
+    }
+
+    #[test]
+    fn defaults_are_kept_beside_a_better_value_that_a_later_figure_has_not() {
+        let papers = papers(&[
+            of_buffers("dcp/figure-1", ["1MB", "2MB"], [2, 0]),
+            of_buffers("dcp/figure-2", ["2MB", "1MB"], [2, 4]),
+            of_buffers("dcp/figure-3", ["3MB", "4MB"], [2, 0]),
+        ]);
+        assert_eq!((papers[0].holds_by_default, papers[0].holds), (6, 6));
+        assert_eq!(papers[0].setup, "the figures' own");
+    }
+
+    #[test]
+    fn figures_with_different_defaults_have_no_value_in_common() {
+        let papers = papers(&[
+            of_buffers("dcp/figure-1", ["1MB", "4MB"], [2, 0]),
+            of_buffers("dcp/figure-2", ["2MB", "5MB"], [2, 0]),
+            of_buffers("dcp/figure-3", ["3MB", "1MB"], [0, 4]),
+        ]);
+        assert_eq!((papers[0].holds_by_default, papers[0].holds), (4, 4));
+        assert_eq!(papers[0].setup, "the figures' own");
     }
 
     #[test]

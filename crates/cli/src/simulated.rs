@@ -43,7 +43,8 @@ impl Simulated {
         };
         let (asked, failed) = (self.runs_asked, failed().count());
         if self.interrupted {
-            let finished = self.results.runs.len();
+            // A run that failed may have a row too.
+            let finished = asked.saturating_sub(self.results.missing.len());
             return Err(Failure::Interrupted(format!(
                 "interrupted after {finished} of {asked} runs; {kept}"
             )));
@@ -52,5 +53,37 @@ impl Simulated {
             return Err(Failure::Run(format!("{failed} of {asked} runs failed; {kept}")));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_results::{MissingRun, RunFailure, RunRow};
+
+    #[test]
+    fn a_run_that_failed_did_not_finish_before_the_interruption() {
+        let missing = |seed: u64, cause: Option<RunFailure>| MissingRun {
+            scheme: "reps".to_owned(),
+            seed,
+            sweep: Default::default(),
+            baseline: false,
+            cause,
+        };
+        let run = |seed: u64| RunRow { scheme: "reps".into(), seed, ..RunRow::default() };
+        let failure = RunFailure::Other { message: "stalled".to_owned() };
+        let simulated = Simulated {
+            results: ResultSet {
+                runs: vec![run(1), run(2)],
+                missing: vec![missing(2, Some(failure)), missing(3, None)],
+                ..ResultSet::default()
+            },
+            folder: None,
+            interrupted: true,
+            runs_asked: 3,
+            stored: false,
+        };
+        let text = simulated.verdict().unwrap_err().to_string();
+        assert!(text.starts_with("interrupted after 1 of 3 runs"), "{text}");
     }
 }

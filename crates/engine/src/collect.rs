@@ -88,14 +88,15 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let mut run = run_row(network, &engine.node_totals(), point, &jobs);
     run.ideal_fct_max_us = us(ideal_fct_max(network, &ideals));
     run.ideal_cct_max_us = us(ideal_ccts.iter().map(|ideal| ideal.0).max().unwrap_or(0));
+    // With several classes, the slowdowns are those of the class whose schemes are compared.
+    let is_compared = |flow: &&FlowRow| network.class_of_connection(QpId(flow.qp)) == 0;
     if network.topology.has_sites() {
-        run.extra.extend(slowdowns_by_side(&flows));
+        let compared: Vec<&FlowRow> = flows.iter().filter(is_compared).collect();
+        run.extra.extend(slowdowns_by_side(&compared));
     }
     if !workload.steps.is_empty() {
         run.extra.extend(computing(&parts));
     }
-    // With several classes, the slowdowns are those of the class whose schemes are compared.
-    let is_compared = |flow: &&FlowRow| network.class_of_connection(QpId(flow.qp)) == 0;
     run.set_slowdowns(flows.iter().filter(is_compared));
     run.faults = fault_rows(engine, point);
     run.warnings = faults_without_effect(&run, point);
@@ -125,11 +126,10 @@ pub(crate) fn run_row(
     // Nearest rank: the smallest FCT that at least `share` percent of the flows do not exceed.
     let percentile =
         |share: usize| fcts.get((fcts.len() * share).div_ceil(100).max(1) - 1).map_or(0.0, |&ps| us(ps));
-    let first_start = times.filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
-    let first_start = match network.workload.steps.is_empty() {
-        true => first_start,
-        false => Time::ZERO,
-    };
+    // An idle step may come before the job of its host.
+    let steps = (0..).zip(&network.workload.steps).filter(|(_, step)| step.processor != Step::IDLE);
+    let begun = steps.filter_map(|(number, _)| network.board.step_times(number)[0]);
+    let first_start = times.filter_map(|[posted, ..]| posted).chain(begun).min().unwrap_or(Time::ZERO);
     let last_end = network.board.last_end().max(first_start);
     let ccts: Vec<u64> = jobs.iter().filter_map(|job| job.cct_ps).collect();
     let busbw = |job: &&JobRow| job.busbw_gbytes_per_sec.unwrap_or(f64::INFINITY);
@@ -265,10 +265,10 @@ fn jobs_within_servers(jobs: &[Job]) -> impl Iterator<Item = RunWarning> {
 }
 
 /// The mean and p99 slowdown of flows within data centres and of flows between them, if such flows finished.
-fn slowdowns_by_side(flows: &[FlowRow]) -> impl Iterator<Item = (String, f64)> {
+fn slowdowns_by_side(flows: &[&FlowRow]) -> impl Iterator<Item = (String, f64)> {
     ["intra", "inter"].into_iter().flat_map(move |side| {
         let of_side = flows.iter().filter(|flow| flow.in_group(side));
-        let slowdowns: Vec<f64> = of_side.filter_map(FlowRow::slowdown).collect();
+        let slowdowns: Vec<f64> = of_side.filter_map(|flow| flow.slowdown()).collect();
         let number = |name: &str, statistic: Statistic| {
             Some((format!("{side}_slowdown_{name}"), statistic.of(&slowdowns)?))
         };

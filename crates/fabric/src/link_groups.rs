@@ -94,8 +94,17 @@ fn rails(topology: &Topology) -> Vec<Option<u16>> {
 
 fn ungrouped(topology: &Topology, link: LinkId, by: GroupBy) -> Problem {
     let name = topology.link_name(link);
+    let is_without = |host: u32| topology.server_of(HostId(host)).is_none();
+    let lower = topology.source(link).0.min(topology.ports[link.index()].peer.0);
     match by {
         GroupBy::Plane => format!("{name} is in no plane").into(),
+        GroupBy::Rail if lower < topology.hosts => {
+            format!("{name} belongs to no rail, as its host is in no server").into()
+        }
+        GroupBy::Rail if (0..topology.hosts).any(is_without) => {
+            format!("{name} belongs to no rail, as NICs of several rails or hosts in no server are below it")
+                .into()
+        }
         GroupBy::Rail => Problem::with_text(
             format!("{name} belongs to no rail, as NICs of several rails are below it"),
             "links = \"nic-links\", which belong to one rail each",
@@ -106,6 +115,7 @@ fn ungrouped(topology: &Topology, link: LinkId, by: GroupBy) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::{ServerParts, Servers};
     use crate::{ClosInput, ClosKind, SpineGroup, TopologySpec, TorusSpec, build, clos_defaults};
     use anabranch_base::{Duration, Purpose, Rate, stream};
 
@@ -166,6 +176,13 @@ mod tests {
         assert_eq!(groups(&by_rail, "all", GroupBy::Rail).unwrap().len(), 2);
         let error = groups(&cores(SpineGroup::Pod), "agg-uplinks", GroupBy::Rail).unwrap_err();
         assert!(error.contains("agg:0/up:0 belongs to no rail"), "{error}");
+        let mut topology = build(&spec, None).unwrap();
+        let first = ServerParts { nics: vec![HostId(0), HostId(1)], nic_of_gpu: vec![], domain: 0 };
+        topology.servers = Some(Servers::listed([first], topology.hosts));
+        let mut random = stream(1, 0, Purpose::FaultSelection);
+        let error = Selector::parse("nic-links").unwrap().groups(&topology, GroupBy::Rail, &mut random);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("belongs to no rail, as its host is in no server"), "{error}");
         let torus = TorusSpec {
             dims: vec![4],
             link: Rate::from_gbps(100),

@@ -120,7 +120,11 @@ impl TopologySpec {
             TopologySpec::Rails(spec)
             | TopologySpec::MultiPlane(spec)
             | TopologySpec::Hpn(spec)
-            | TopologySpec::DcnPlus(spec) => vec![spec.link, spec.uplink, spec.core_link],
+            | TopologySpec::DcnPlus(spec) => {
+                let mut rates = vec![spec.link, spec.uplink, spec.core_link];
+                rates.truncate(spec.tiers as usize);
+                rates
+            }
             TopologySpec::Dragonfly(spec) => vec![spec.link, spec.global_link],
             TopologySpec::Torus(spec) => vec![spec.link, spec.host_link],
             TopologySpec::FullMesh(spec) => vec![spec.link, spec.host_link],

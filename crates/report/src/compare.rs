@@ -57,17 +57,14 @@ pub struct ComparedRow {
     pub means: Vec<Option<f64>>,
     /// The ratio of each set, except the first, to the first set, or `None` if it is not defined.
     pub ratios: Vec<Option<Ratio>>,
+    /// Whether each set, except the first, has the numbers of the first set at every seed.
+    pub equal: Vec<bool>,
 }
 
 impl ComparedRow {
-    /// Whether set number `place` equals the first set, by its mean and, if they are known, by the ratios of all
-    /// seeds.
+    /// Whether set number `place` equals the first set at every seed.
     fn is_as_the_first(&self, place: usize) -> bool {
-        let by_seed = match self.ratios[place - 1] {
-            Some(Ratio { over_seeds: Some(over), .. }) => over == [1.0, 1.0],
-            _ => true,
-        };
-        self.means[place] == self.means[0] && by_seed
+        self.equal[place - 1]
     }
 }
 
@@ -199,6 +196,7 @@ fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Ve
             seeds: seeds.clone(),
             means: of_sets.iter().map(mean).collect(),
             ratios: of_sets[1..].iter().map(ratio).collect(),
+            equal: of_sets[1..].iter().map(|numbers| *numbers == of_sets[0]).collect(),
         });
     }
     rows
@@ -299,8 +297,12 @@ impl Comparison {
         };
         let of_set = |place: usize| -> (String, Option<String>) {
             let letter = letter(place);
+            if self.rows.is_empty() {
+                return (format!("Nothing of {letter} can be compared with A."), None);
+            }
             if self.rows.iter().all(|row| row.is_as_the_first(place)) {
-                return (format!("{letter} is as A in every quantity, at every seed."), None);
+                let compared = if self.left_out.is_empty() { "" } else { " that is compared" };
+                return (format!("{letter} is as A in every quantity{compared}, at every seed."), None);
             }
             let mut schemes: Vec<&str> = self.rows.iter().map(|row| row.scheme.as_str()).collect();
             schemes.dedup();
@@ -485,6 +487,25 @@ mod tests {
         // Column headings are aligned like their columns.
         assert!(html.contains("<th class=\"word\">quantity</th><th>A</th>"), "{html}");
         assert!(html.contains("<td class=\"word\">fct_max_us</td><td>15</td>"), "{html}");
+    }
+
+    #[test]
+    fn sets_are_equal_only_if_every_seed_is() {
+        let a = set("reps", "1bdp", &[(1, 10.0), (2, 20.0)]);
+        let dropping = |drops: [u64; 2]| {
+            let mut set = a.clone();
+            set.runs.iter_mut().zip(drops).for_each(|(run, drops)| run.drops = drops);
+            set
+        };
+        let verdict = |a: &ResultSet, b: &ResultSet| side_by_side(a, b).unwrap().verdict().remove(0);
+        let swapped = verdict(&dropping([0, 4]), &dropping([4, 0]));
+        assert_eq!(swapped, "FCT of the slowest message, B over A: reps the same.");
+        let mut unfinished = dropping([1, 4]);
+        unfinished.runs.iter_mut().for_each(|run| run.flows = 2);
+        let same = "B is as A in every quantity that is compared, at every seed.";
+        assert_eq!(verdict(&unfinished, &unfinished), same);
+        unfinished.runs.iter_mut().for_each(|run| run.drops = 0);
+        assert_eq!(verdict(&unfinished, &unfinished), "Nothing of B can be compared with A.");
     }
 
     #[test]

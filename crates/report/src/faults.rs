@@ -101,7 +101,7 @@ pub(crate) fn faults_beyond_baseline<'a>(
 pub(crate) fn is_active_at_end(set: &ResultSet, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     faults_beyond_baseline(run, baseline).any(|fault| {
         let Some(facts) = set.facts.fault(fault.fault) else { return false };
-        let mut starts = facts.starts_us.iter();
+        let mut starts = facts.starts_us.iter().filter(|from| **from < run.sim_time_us);
         starts.any(|from| facts.end_us(*from).is_none_or(|end| end >= run.sim_time_us))
     })
 }
@@ -154,6 +154,7 @@ mod tests {
     use super::*;
     use crate::samples::two_schemes;
     use crate::scenario_text::set_scenario;
+    use anabranch_results::FaultFacts;
 
     fn notes(set: &ResultSet) -> Vec<String> {
         super::notes(set, &set.facts.points)
@@ -169,6 +170,24 @@ mod tests {
             packets_slowed: slowed,
             ..FaultRow::default()
         }
+    }
+
+    #[test]
+    fn a_fault_after_the_end_of_a_run_is_not_active_at_its_end() {
+        let mut set = two_schemes();
+        let facts = |from: f64, duration: Option<f64>| FaultFacts {
+            starts_us: vec![from],
+            duration_us: duration,
+            ..FaultFacts::default()
+        };
+        let mut is_active = |facts: FaultFacts| {
+            set.facts.points = vec![PointFacts { faults: vec![facts], ..PointFacts::default() }];
+            let run = RunRow { faults: vec![row(0, 0.0, 0, 0)], sim_time_us: 100.0, ..RunRow::default() };
+            is_active_at_end(&set, &run, None)
+        };
+        assert!(is_active(facts(50.0, None)) && is_active(facts(50.0, Some(60.0))));
+        assert!(!is_active(facts(50.0, Some(10.0))));
+        assert!(!is_active(facts(150.0, None)) && !is_active(facts(150.0, Some(10.0))));
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub(crate) struct Index<'a> {
     /// The last series that was requested. Curves may be larger than memory, so only one series is kept; most requests
     /// are for the same series as the request before.
     last: RefCell<Option<CachedSeries>>,
-    /// The reason why points could not be read from a file.
-    problem: RefCell<Option<String>>,
+    /// The reasons why points could not be read from a file, by run and series.
+    problems: RefCell<BTreeMap<(usize, String), String>>,
 }
 
 struct CachedSeries {
@@ -56,7 +56,7 @@ impl<'a> Index<'a> {
                 *of_run = Some(curves);
             }
         }
-        Index { set, flows, jobs, series, filed, last: RefCell::default(), problem: RefCell::default() }
+        Index { set, flows, jobs, series, filed, last: RefCell::default(), problems: RefCell::default() }
     }
 
     /// The messages of a run, or none if messages were not recorded individually.
@@ -69,7 +69,7 @@ impl<'a> Index<'a> {
     }
 
     /// The points of a run's series, grouped by entity. They are empty if the series was not measured or cannot be
-    /// read; see [`Self::problem`].
+    /// read; see [`Self::problem_of`].
     pub(crate) fn series(&self, run: usize, name: &str) -> Rc<Vec<CurvePoints>> {
         if let Some(last) = &*self.last.borrow()
             && (last.run, &*last.name) == (run, name)
@@ -80,7 +80,7 @@ impl<'a> Index<'a> {
         *self.last.borrow_mut() = None;
         let curves = match self.filed[run] {
             Some(filed) => filed.points(name).unwrap_or_else(|error| {
-                *self.problem.borrow_mut() = Some(error.to_string());
+                self.problems.borrow_mut().insert((run, name.to_owned()), error.to_string());
                 Vec::new()
             }),
             None => by_entity(self.series[run].get(name).map_or(&[], Vec::as_slice)),
@@ -90,9 +90,14 @@ impl<'a> Index<'a> {
         curves
     }
 
-    /// The reason why points that should exist are missing.
+    /// The reason why a series that should exist is missing, if it was asked for.
+    pub(crate) fn problem_of(&self, run: usize, name: &str) -> Option<String> {
+        self.problems.borrow().get(&(run, name.to_owned())).cloned()
+    }
+
+    /// The reason why some series that should exist is missing.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.problem.borrow().clone()
+        self.problems.borrow().values().next().cloned()
     }
 
     pub(crate) fn series_names(&self, run: usize) -> impl Iterator<Item = &'a str> {
@@ -117,4 +122,32 @@ fn by_entity(rows: &[&SeriesRow]) -> Vec<CurvePoints> {
         points: rows.iter().map(|row| (row.time_ps, row.value)).collect(),
     };
     rows.chunk_by(|a, b| a.entity == b.entity).map(stretch).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_results::RunRow;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_the_reason_for_its_own_curves_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let filed = |run: u32| {
+            let (series, entity) = ("goodput".to_owned(), "a".to_owned());
+            let row = SeriesRow { run: 0, series, entity, time_ps: 1, value: 1.0 };
+            let path = folder.path().join(format!("{run}.parquet"));
+            FiledCurves { run, ..FiledCurves::write(&path, &[row]).unwrap() }
+        };
+        let set = ResultSet {
+            runs: vec![RunRow::default(), RunRow::default()],
+            filed: vec![filed(0), filed(1)],
+            ..ResultSet::default()
+        };
+        fs::remove_file(folder.path().join("1.parquet")).unwrap();
+        let index = Index::new(&set);
+        assert_eq!((index.series(1, "goodput").len(), index.series(0, "goodput").len()), (0, 1));
+        assert!(index.problem_of(1, "goodput").is_some() && index.problem().is_some());
+        assert_eq!((index.problem_of(0, "goodput"), index.problem_of(1, "queue")), (None, None));
+    }
 }

@@ -201,7 +201,7 @@ impl RunRow {
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra number.
     ///
     /// It is `None` if the run has no such number. Whatever value the field holds, it is also `None` in these cases:
-    /// - an FCT, if no message finished;
+    /// - an FCT, if no message of the class that it covers finished;
     /// - the completion time, unless there are messages and all of them finished;
     /// - a CCT, unless there are jobs and all of them finished;
     /// - the ideal CCT, if there are no jobs or it is 0;
@@ -211,7 +211,9 @@ impl RunRow {
             return self.extra.get(name).copied();
         }
         let exists = match name {
-            "fct_mean_us" | "fct_p50_us" | "fct_p99_us" | "fct_max_us" => self.flows_finished > 0,
+            "fct_mean_us" | "fct_p50_us" | "fct_p99_us" | "fct_max_us" => {
+                self.flows_finished > 0 && self.fct_max_us > 0.0
+            }
             "slowdown_mean" | "slowdown_p50" | "slowdown_p95" | "slowdown_p99" => self.slowdown_mean > 0.0,
             "completion_us" => 0 < self.flows && self.flows <= self.flows_finished,
             "cct_mean_us" | "cct_max_us" => 0 < self.jobs && self.jobs <= self.jobs_finished,

@@ -14,6 +14,9 @@ const LEAST_BYTES: u64 = 64 << 20;
 pub fn threads_of(point: &RunPoint, all: usize, runs: usize) -> usize {
     let most = all / runs.max(1);
     let enough = point.topology.hosts().map_or(most, |hosts| hosts as usize / HOSTS_PER_THREAD);
-    let is_little = point.workload.total_bytes().is_some_and(|bytes| bytes < LEAST_BYTES);
+    let of_classes = point.classes.iter().filter_map(|class| Some(&class.traffic.as_ref()?.workload));
+    let mut workloads = std::iter::once(&point.workload).chain(of_classes);
+    let bytes = workloads.try_fold(0_u64, |sum, workload| Some(sum.saturating_add(workload.total_bytes()?)));
+    let is_little = bytes.is_some_and(|bytes| bytes < LEAST_BYTES);
     if is_little { 1 } else { most.min(enough).max(1) }
 }

@@ -14,6 +14,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::source::{self, ScenarioText};
+use anabranch_results::Statistic;
 use anabranch_sim::scenario::Overrides;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,8 +131,8 @@ fn line(row: &[&str; 4], widths: &[usize; 4], last: &str) -> String {
 
 /// The outcome of an example.
 enum Outcome {
-    /// The scheme and the CCT in microseconds of each run.
-    Ccts(Vec<(String, f64)>),
+    /// The CCT of each scheme at each seed in microseconds.
+    Ccts(Vec<(String, u64, f64)>),
     /// The reason why the example has no CCT.
     Refused(String),
     /// Ctrl-C ended the example.
@@ -142,7 +143,12 @@ impl Outcome {
     fn text(&self) -> String {
         match self {
             Outcome::Ccts(ccts) => {
-                ccts.iter().map(|(name, cct)| format!("{name} {cct:.2}")).collect::<Vec<_>>().join(", ")
+                let several = ccts.iter().any(|(_, seed, _)| *seed != ccts[0].1);
+                let each = ccts.iter().map(|(name, seed, cct)| match several {
+                    true => format!("{name} (seed {seed}) {cct:.2}"),
+                    false => format!("{name} {cct:.2}"),
+                });
+                each.collect::<Vec<_>>().join(", ")
             }
             Outcome::Refused(reason) => reason.clone(),
             Outcome::Interrupted => "interrupted".to_owned(),
@@ -160,7 +166,9 @@ fn simulated(folder: &Path, example: &Example, args: &RunArgs) -> Result<Outcome
     match done {
         Ok(done) if done.interrupted => Ok(Outcome::Interrupted),
         Ok(done) => {
-            let of = |run: &anabranch_results::RunRow| Some((run.scheme.clone(), run.number("cct_max_us")?));
+            let of = |run: &anabranch_results::RunRow| {
+                Some((run.scheme.clone(), run.seed, run.number("cct_max_us")?))
+            };
             Ok(match done.verdict() {
                 Ok(()) => Outcome::Ccts(done.results.runs.iter().filter_map(of).collect()),
                 Err(failure) => Outcome::Refused(failure.to_string()),
@@ -205,9 +213,22 @@ impl Example {
 
     fn json(&self, outcome: &Outcome) -> Value {
         let (ccts, reason) = match outcome {
-            Outcome::Ccts(ccts) => (Some(ccts.iter().cloned().collect::<BTreeMap<_, _>>()), None),
+            Outcome::Ccts(ccts) => (Some(ccts), None),
             other => (None, Some(other.text())),
         };
+        let mean = |name: &str, all: &[(String, u64, f64)]| {
+            let of_it: Vec<f64> = all.iter().filter(|(of, ..)| of == name).map(|(_, _, cct)| *cct).collect();
+            Statistic::Mean.of(&of_it)
+        };
+        let means = ccts.map(|all| {
+            let each = all.iter().map(|(name, ..)| (name.clone(), mean(name, all.as_slice())));
+            each.collect::<BTreeMap<_, _>>()
+        });
+        let runs = ccts.map(|all| {
+            let each = all.iter();
+            let run = |(scheme, seed, cct): &(String, u64, f64)| json!({ "scheme": scheme, "seed": seed, "cct_us": cct });
+            each.map(run).collect::<Vec<Value>>()
+        });
         json!({
             "network": self.network,
             "workload": self.workload,
@@ -216,7 +237,8 @@ impl Example {
             "comm_groups": self.groups,
             "npus": self.npus,
             "scenario": self.scenario(),
-            "cct_us": ccts,
+            "cct_us": means,
+            "runs": runs,
             "reason": reason,
         })
     }
@@ -381,6 +403,18 @@ fn folder_of(file: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_seed_has_its_cct() {
+        let ccts = [("reps", 1, 10.0), ("reps", 2, 20.0), ("ops", 1, 5.0)];
+        let ccts = Outcome::Ccts(ccts.map(|(name, seed, cct)| (name.to_owned(), seed, cct)).to_vec());
+        assert_eq!(ccts.text(), "reps (seed 1) 10.00, reps (seed 2) 20.00, ops (seed 1) 5.00");
+        let json = Example::default().json(&ccts);
+        assert_eq!(json["cct_us"], json!({ "reps": 15.0, "ops": 5.0 }));
+        assert_eq!(json["runs"][1], json!({ "scheme": "reps", "seed": 2, "cct_us": 20.0 }));
+        let one = Outcome::Ccts(vec![("reps".to_owned(), 1, 10.0)]);
+        assert_eq!(one.text(), "reps 10.00");
+    }
 
     #[test]
     fn examples_pair_networks_with_workloads_of_as_many_npus() {

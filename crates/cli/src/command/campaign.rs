@@ -199,8 +199,8 @@ fn slurm_script(args: &CampaignArgs, tasks: usize) -> Result<String, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::Run(format!("this program cannot be found: {}", reason(&error))))?;
     let absolute = |path: &Path| {
-        let path = std::path::absolute(path);
-        path.map_err(|error| Failure::Input(format!("{}: {}", args.plan.display(), reason(&error))))
+        std::path::absolute(path)
+            .map_err(|error| Failure::Input(format!("{:?}: {}", path.display(), reason(&error))))
     };
     let mut words = vec![
         quoted(&program),

@@ -33,14 +33,15 @@ const RUNS_AT_ONCE: usize = 16;
 /// written, a run that failed, Ctrl-C.
 pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     let all = figures::all(args.figures_dir.as_deref())?;
-    let with_unsaid: Vec<String> =
-        all.iter().filter(|file| file.has_unsaid()).map(|file| file.id.clone()).collect();
+    let with_unsaid: Vec<FigureFile> = all.iter().filter(|file| file.has_unsaid()).cloned().collect();
     let chosen = figures::choose(all, args.selection())?;
     let plans = with_notice("resolving every set-up", || plans(&chosen, scale))?;
     if plans.is_empty() {
-        let help = match with_unsaid.is_empty() {
+        let varied = |file: &&FigureFile| file.read(scale).is_ok_and(|figure| varies(&figure));
+        let names: Vec<&str> = with_unsaid.iter().filter(varied).map(|file| file.id.as_str()).collect();
+        let help = match names.is_empty() {
             true => "there is no figure with [[unsaid]] here".to_owned(),
-            false => format!("those that have it are {}", with_unsaid.join(", ")),
+            false => format!("those that have it are {}", names.join(", ")),
         };
         return Err(Failure::Input(format!("--unsaid: nothing is varied in these figures\n  help: {help}")));
     }
@@ -107,11 +108,15 @@ struct SetupRuns {
     runs: Vec<usize>,
 }
 
+fn varies(figure: &Figure) -> bool {
+    figure.unsaid.iter().any(|entry| entry.varied)
+}
+
 fn plans(chosen: &[FigureFile], scale: Scale) -> Result<Vec<Plan<'_>>, Failure> {
     let mut plans = Vec::new();
     for file in chosen {
         let figure = file.read(scale)?;
-        if figure.unsaid.iter().any(|entry| entry.varied) {
+        if varies(&figure) {
             plans.push(Plan::new(file, figure, scale)?);
         } else {
             note(&format!(

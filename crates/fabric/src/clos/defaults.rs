@@ -114,7 +114,7 @@ pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, Topo
     groups(kind, input, &mut spec);
     check_groups(kind, &spec)?;
     if spec.tiers == 1 {
-        without_uplinks(input)?;
+        without_uplinks(kind, input)?;
     } else {
         upper_tiers(kind, input, &mut spec)?;
     }
@@ -125,10 +125,7 @@ pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, Topo
 /// The numbers that do not depend on the size of the network. The other numbers are 0.
 fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
     let nics = input.nics.unwrap_or(8);
-    let uplink = input.uplink.unwrap_or(match kind {
-        ClosKind::Hpn => Rate(input.link.0.saturating_mul(2)),
-        ClosKind::Rails | ClosKind::MultiPlane | ClosKind::DcnPlus => input.link,
-    });
+    let uplink = input.uplink.unwrap_or_else(|| usual_uplink(kind, input));
     ClosSpec {
         servers: input.servers,
         gpus: input.gpus.unwrap_or(nics),
@@ -159,6 +156,13 @@ fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
     }
 }
 
+fn usual_uplink(kind: ClosKind, input: &ClosInput) -> Rate {
+    match kind {
+        ClosKind::Hpn => Rate(input.link.0.saturating_mul(2)),
+        ClosKind::Rails | ClosKind::MultiPlane | ClosKind::DcnPlus => input.link,
+    }
+}
+
 fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result<(), TopologyError> {
     let shape = Shape::new(kind, spec);
     spec.uplinks = uplinks(kind, input, spec, shape.down)?;
@@ -184,7 +188,7 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
     });
     check_spines(spec)?;
     if spec.tiers == 2 {
-        return core_key(input).map_or(Ok(()), |key| Err(TopologyError::shape(key, no_cores(2))));
+        return core_key(kind, input).map_or(Ok(()), |key| Err(TopologyError::shape(key, no_cores(2))));
     }
     spec.core_uplinks = match input.core_uplinks {
         Some(uplinks) => one_of("core_oversubscription", input.core_oversubscription, uplinks)?,
@@ -312,16 +316,18 @@ fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32,
     Err(TopologyError::shape(key, Problem::with_text(message, format_args!("nothing: leave {key} out"))))
 }
 
-/// Checks that the input gives no uplinks, spines, cores or oversubscription, as a network of one tier has none.
-fn without_uplinks(input: &ClosInput) -> Result<(), TopologyError> {
+/// Checks that the input gives no uplinks, spines, cores or oversubscription, as a network of one tier has none. A
+/// resolved scenario has rates of them, the defaults.
+fn without_uplinks(kind: ClosKind, input: &ClosInput) -> Result<(), TopologyError> {
     let keys = [
         ("oversubscription", input.oversubscription.is_some()),
         ("uplinks", input.uplinks.is_some_and(|uplinks| uplinks > 0)),
         ("spines", input.spines.is_some_and(|spines| spines > 0)),
+        ("uplink", input.uplink.is_some_and(|uplink| uplink != usual_uplink(kind, input))),
     ];
     let written = keys.into_iter().find_map(|(key, is_written)| is_written.then_some(key));
-    match written.or(core_key(input)) {
-        Some(key) if core_key(input) == Some(key) => Err(TopologyError::shape(key, no_cores(1))),
+    match written.or(core_key(kind, input)) {
+        Some(key) if core_key(kind, input) == Some(key) => Err(TopologyError::shape(key, no_cores(1))),
         Some(key) => {
             let message = "with 1 tier nothing leads up from a leaf";
             Err(TopologyError::shape(key, Problem::with_text(message, "tiers = 2, which has spines")))
@@ -330,11 +336,13 @@ fn without_uplinks(input: &ClosInput) -> Result<(), TopologyError> {
     }
 }
 
-fn core_key(input: &ClosInput) -> Option<&'static str> {
+fn core_key(kind: ClosKind, input: &ClosInput) -> Option<&'static str> {
+    let uplink = input.uplink.unwrap_or_else(|| usual_uplink(kind, input));
     let keys = [
         ("core_oversubscription", input.core_oversubscription.is_some()),
         ("core_uplinks", input.core_uplinks.is_some_and(|uplinks| uplinks > 0)),
         ("cores", input.cores.is_some_and(|cores| cores > 0)),
+        ("core_link", input.core_link.is_some_and(|core_link| core_link != uplink)),
     ];
     keys.into_iter().find_map(|(key, is_written)| is_written.then_some(key))
 }

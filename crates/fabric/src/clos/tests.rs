@@ -207,6 +207,19 @@ fn rails_without_common_spines_are_networks_of_their_own() {
 }
 
 #[test]
+fn the_rate_of_all_links_is_that_of_the_tiers_that_there_are() {
+    let link = |kind: ClosKind, tiers: u32| {
+        let spec =
+            clos_defaults(kind, &ClosInput { tiers: Some(tiers), segment: Some(16), ..input(16) }).unwrap();
+        let spec = if kind == ClosKind::Hpn { TopologySpec::Hpn(spec) } else { TopologySpec::Rails(spec) };
+        spec.link()
+    };
+    assert_eq!(link(ClosKind::Hpn, 1), Some(Rate::from_gbps(400)));
+    assert_eq!(link(ClosKind::Hpn, 2), None, "uplinks have twice the rate");
+    assert_eq!(link(ClosKind::Rails, 2), Some(Rate::from_gbps(400)));
+}
+
+#[test]
 fn dcn_plus_joins_its_tors() {
     let t = built(
         ClosKind::DcnPlus,
@@ -236,6 +249,21 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
             ClosKind::Rails,
             &(|i: &mut ClosInput| (i.segment, i.spines) = (Some(32), Some(12))) as &dyn Fn(&mut ClosInput),
             "topology.spines: 32 uplinks of a leaf do not spread evenly over spines, of which a group has 12; write: 8 or 16, or uplinks = 36",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.tiers, i.core_link) = (Some(2), Some(Rate::from_gbps(800))),
+            "topology.core_link: with 2 tiers there are no cores; write: tiers = 3, which has cores",
+        ),
+        (
+            ClosKind::Hpn,
+            &|i| (i.tiers, i.core_link) = (Some(1), Some(Rate::from_gbps(400))),
+            "topology.core_link: with 1 tier there are no cores; write: tiers = 3, which has cores",
+        ),
+        (
+            ClosKind::Rails,
+            &|i| (i.tiers, i.uplink) = (Some(1), Some(Rate::from_gbps(800))),
+            "topology.uplink: with 1 tier nothing leads up from a leaf; write: tiers = 2, which has spines",
         ),
         (
             ClosKind::Rails,

@@ -268,7 +268,7 @@ impl<'a> File<'a> {
         let Header { links: count, switches, .. } = self.header;
         let body = &self.body[usize::from(switches > 0).min(self.body.len())..];
         // ns3-rdma's cables have no error rate. In the other files of this dialect every cable has one.
-        let mut all = body.iter().filter(|(_, words)| ends(words).is_some());
+        let mut all = body.iter().take(count as usize).filter(|(_, words)| ends(words).is_some());
         let width = match self.header.dialect == Dialect::Hpcc && all.all(|(_, words)| words.len() == 4) {
             true => 4,
             false => 5,

@@ -200,6 +200,10 @@ fn dialects_are_told_by_their_columns() {
             "ns3-rdma",
             "3 1 2\n2\n0 2 100Gbps 0.001ms\n1 2 100Gbps 0.001ms\n\nFirst line: total node #, link #\n",
         ),
+        (
+            "ns3-rdma, prose that begins with numbers",
+            "3 1 2\n2\n0 2 100Gbps 1us\n1 2 100Gbps 1us\n0 1 notes about these nodes\n",
+        ),
         ("ns3-datacenter", "3 1 1 2\n2 \n0 2 100000000000.0 1us 0\n1 2 100000000000.0 1us 0\n"),
         (
             "Reverie",

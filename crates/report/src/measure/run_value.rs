@@ -192,7 +192,7 @@ impl RunValues<'_> {
         let (series, entity) = (&points.series, points.entity.as_deref());
         let scheme = &self.run(run).scheme;
         let curves = self.index.series(run, &series.text);
-        if let Some(problem) = self.index.problem() {
+        if let Some(problem) = self.index.problem_of(run, &series.text) {
             return ErrorAt::new(series.at, problem);
         }
         if curves.is_empty() {

@@ -58,7 +58,7 @@ fn every_field_has_its_number() {
     fields.sort_unstable();
     assert_eq!(names, fields);
     let value = |field: &str| match field {
-        _ if field.starts_with("slowdown") => None,
+        _ if field.starts_with("slowdown") || field.starts_with("fct") => None,
         "ideal_cct_max_us" | "time_to_recover_us" | "algbw_gbytes_per_sec" | "busbw_gbytes_per_sec" => {
             Some(1.0)
         }
@@ -73,7 +73,14 @@ fn every_field_has_its_number() {
 
 #[test]
 fn what_a_run_did_not_come_to_is_no_number() {
-    let row = RunRow { flows: 4, flows_finished: 3, jobs: 2, jobs_finished: 1, ..RunRow::default() };
+    let row = RunRow {
+        flows: 4,
+        flows_finished: 3,
+        fct_max_us: 1.0,
+        jobs: 2,
+        jobs_finished: 1,
+        ..RunRow::default()
+    };
     let missing = |row: &RunRow| -> Vec<&str> {
         RunRow::FIELDS.into_iter().filter(|field| row.number(field).is_none()).collect()
     };
@@ -135,4 +142,15 @@ fn a_name_that_ends_in_a_unit_declares_it() {
         checked += 1;
     }
     assert!(checked > 20, "{checked} names");
+}
+
+/// With several traffic classes, FCTs are those of the first one, and the messages of all are counted.
+#[test]
+fn without_an_fct_there_is_no_number_for_it() {
+    let mut run = RunRow { flows: 4, flows_finished: 2, ..RunRow::default() };
+    for name in ["fct_mean_us", "fct_p50_us", "fct_p99_us", "fct_max_us"] {
+        assert_eq!(run.number(name), None, "{name}");
+    }
+    (run.fct_mean_us, run.fct_max_us) = (3.0, 5.0);
+    assert_eq!((run.number("fct_mean_us"), run.number("fct_max_us")), (Some(3.0), Some(5.0)));
 }

@@ -243,3 +243,15 @@ fn messages_beside_a_job_of_another_class_have_rows() {
     assert_eq!((result.flows.len(), of_class(&result, "main").len(), result.jobs.len()), (4, 4, 1));
     assert!(result.run.number("slowdown_mean").is_some_and(|mean| mean >= 1.0));
 }
+
+/// Slowdowns by side are those of the compared class too.
+#[test]
+fn slowdowns_of_sides_are_those_of_the_compared_class() {
+    let sites = "kind = \"cross-dc\"\ntors = 2\nleaves = 2\nhosts_per_tor = 2\nlink = \"100Gbps\"\nwan_latency = \"50us\"";
+    let messages = [message("workload", 0, 2, 10), message("class.workload", 1, 3, 1)];
+    let result = finish_one(&scenario("\"ecmp\"", sites, &two_classes("", "", messages)), &[]);
+    let [main, storage] = ["main", "storage"].map(|class| of_class(&result, class)[0].slowdown().unwrap());
+    assert_ne!(main, storage);
+    assert_eq!(result.run.extra["intra_slowdown_mean"], main);
+    assert_eq!(result.run.extra["intra_slowdown_mean"], result.run.slowdown_mean);
+}

@@ -339,4 +339,7 @@ fn a_run_of_few_bytes_has_one_thread() {
         anabranch_sim::threads_of(&points(&text, &[])[0], 4, 1)
     };
     assert_eq!([threads("64KiB"), threads("255KiB"), threads("256KiB"), threads("8MiB")], [1, 1, 4, 4]);
+    let class = "1KiB\"\n[[class]]\nname = \"storage\"\nscheme = \"ecmp\"\nworkload = { kind = \"permutation\", bytes = \"8MiB\" }\n\
+                 # \"";
+    assert_eq!(threads(class), 4, "the bytes of all classes count");
 }

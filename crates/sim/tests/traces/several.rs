@@ -37,6 +37,14 @@ fn each_job_has_hosts_of_its_own_and_its_own_beginning() {
     assert_eq!(result.run.completion_us, (7_000 * NS + message) as f64 / 1e6);
 }
 
+#[test]
+fn a_run_lasts_from_the_start_of_the_first_job() {
+    let late = ["file = \"two\"\nstart = \"3us\"", "file = \"two\"\nstart = \"2us\""];
+    let result = jobs(6, &late).unwrap();
+    let message = THERE + BACK;
+    assert_eq!(result.run.completion_us, (1_000 * NS + 5_000 * NS + message) as f64 / 1e6);
+}
+
 /// The hosts of the ranks, for each job.
 fn hosts_of(seed: u64, fabric: &str, tables: &[&str]) -> Vec<Vec<u32>> {
     let tables: String =

@@ -2,11 +2,10 @@
 
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;
-use crate::scenario::expand::sweep::ZIP;
 use crate::scenario::input::{Files, Overrides};
 use crate::scenario::keys;
 use crate::scenario::read::document::{self, Fields, Item, Node, Place};
-use crate::scenario::read::key_path::as_toml;
+use crate::scenario::read::key_path::{ZIP, as_toml};
 use crate::scenario::read::source_map::SearchRange;
 use crate::scenario::read::table::{Table, fault};
 use crate::scenario::resolve::scheme::catalog::Registry;
@@ -190,7 +189,7 @@ impl Question {
 
 fn values(list: Vec<toml::Value>) -> Result<Values, String> {
     let [first, last] = &list[..] else {
-        let rise = list.windows(2).map(|pair| Some(rises(&pair[0], &pair[1])? > 1.0));
+        let rise = list.windows(2).map(|pair| sizes(&pair[0], &pair[1]).map(|[one, next]| next > one));
         return match rise.collect::<Option<Vec<bool>>>() {
             Some(steps) if steps.windows(2).any(|pair| pair[0] != pair[1]) => {
                 Err("the values neither rise nor fall all the way, so that nothing is between them"
@@ -213,8 +212,13 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
             let kinds = || format!("{first} and {last} are no two quantities of one kind");
             let (number, unit) = quantity(low).ok_or_else(kinds)?;
             let (other, other_unit) = quantity(high).ok_or_else(kinds)?;
-            let high =
-                if unit == other_unit { other } else { number * times(low, high).ok_or_else(kinds)? };
+            let (unit, high) = match unit == other_unit {
+                true => (unit, other),
+                false => match sizes(first, last).ok_or_else(kinds)? {
+                    [0.0, _] => (other_unit, other),
+                    [low, high] => (unit, number * (high / low)),
+                },
+            };
             // `B`, `bps` and `ps` are the smallest units, so that a number in them is whole.
             let whole = ["B", "bps", "ps"].contains(&unit.as_str());
             range(number, high, Spelling::Unit { unit, whole })
@@ -226,22 +230,23 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
     }
 }
 
-/// The quotient of `next` and `one`, if both are numbers, or quantities of one kind.
-fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
-    match (one.as_str(), next.as_str()) {
-        (Some(one), Some(next)) => times(one, next),
-        _ => Some(number(next)? / number(one)?),
-    }
+/// Two values in the least unit of their kind, if both are numbers, or quantities of one kind.
+fn sizes(one: &toml::Value, next: &toml::Value) -> Option<[f64; 2]> {
+    let (Some(one), Some(next)) = (one.as_str(), next.as_str()) else {
+        return Some([number(one)?, number(next)?]);
+    };
+    let pair = |one: u64, next: u64| Some([one as f64, next as f64]);
+    let bytes = || pair(one.parse::<Bytes>().ok()?.0, next.parse::<Bytes>().ok()?.0);
+    let spans = || pair(one.parse::<Duration>().ok()?.0, next.parse::<Duration>().ok()?.0);
+    let rates = || pair(one.parse::<Rate>().ok()?.0, next.parse::<Rate>().ok()?.0);
+    bytes().or_else(spans).or_else(rates)
 }
 
 /// The values sorted, without repetitions. None if they are of different kinds, or if too few remain for a range or a
 /// list.
 fn rising(list: Vec<toml::Value>) -> Option<Vec<toml::Value>> {
     let first = list.first()?.clone();
-    let size = |value: &toml::Value| match (first.as_str(), value.as_str()) {
-        (Some(first), Some(next)) => times(first, next),
-        _ => number(value),
-    };
+    let size = |value: &toml::Value| sizes(&first, value).map(|[_, size]| size);
     let was_a_range = list.len() == 2;
     let sized = |value: toml::Value| Some((size(&value).filter(|size| size.is_finite())?, value));
     let mut list: Vec<(f64, toml::Value)> = list.into_iter().map(sized).collect::<Option<_>>()?;
@@ -269,15 +274,6 @@ fn common_unit<'a>(unit: &'a str, list: &[toml::Value]) -> &'a str {
     let is_size = one.parse::<Duration>().is_err() && one.parse::<Rate>().is_err();
     let is_too_large = |value: f64| in_unit_of(&one, value).is_none();
     if is_size && list.iter().filter_map(number).any(is_too_large) { "B" } else { unit }
-}
-
-/// The quotient of the quantities `high` and `low`, if both have units of one kind and `low` is above 0.
-fn times(low: &str, high: &str) -> Option<f64> {
-    let ratio = |low: u64, high: u64| (low > 0).then(|| high as f64 / low as f64);
-    let sizes = || ratio(low.parse::<Bytes>().ok()?.0, high.parse::<Bytes>().ok()?.0);
-    let spans = || ratio(low.parse::<Duration>().ok()?.0, high.parse::<Duration>().ok()?.0);
-    let rates = || ratio(low.parse::<Rate>().ok()?.0, high.parse::<Rate>().ok()?.0);
-    sizes().or_else(spans).or_else(rates)
 }
 
 impl Find {

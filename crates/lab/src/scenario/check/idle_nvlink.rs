@@ -6,14 +6,14 @@ use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, HostId};
 use anabranch_fabric::Topology;
 use anabranch_workload::collective::Algorithm;
-use anabranch_workload::{Job, Message, Workload, WorkloadSpec};
+use anabranch_workload::{Job, Message, TraceSpec, Workload, WorkloadSpec};
 
 /// The first workload in which a job without `server` sends messages within an NVLink domain over the network, and the
-/// first algorithm that does not use the switches that reduce although `nvls` is set.
+/// first table `server` whose switches that reduce are not used although `nvls` is set.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleNvLink {
     links: Option<IdleLinks>,
-    switches: Option<Algorithm>,
+    switches: Option<IdleSwitches>,
 }
 
 struct IdleLinks {
@@ -23,13 +23,45 @@ struct IdleLinks {
     rate: String,
 }
 
+struct IdleSwitches {
+    /// The path of the table with `nvls`.
+    key: String,
+    /// The algorithm of a collective; none for a trace, whose collectives have several.
+    algorithm: Option<Algorithm>,
+}
+
+fn reduces_in_switches(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::AllreduceHierarchical | Algorithm::AllreduceNccl)
+}
+
+impl IdleSwitches {
+    fn of_trace(key: &str, job: &TraceSpec) -> Option<IdleSwitches> {
+        let is_idle = job.server.is_some_and(|server| server.nvls)
+            && !job.algorithm.iter().any(|instead| reduces_in_switches(instead.algorithm));
+        is_idle.then(|| IdleSwitches { key: format!("{key}.server"), algorithm: None })
+    }
+
+    fn of(spec: &WorkloadSpec) -> Option<IdleSwitches> {
+        match spec {
+            WorkloadSpec::Collective(job)
+                if job.server.is_some_and(|server| server.nvls) && !reduces_in_switches(job.algorithm) =>
+            {
+                Some(IdleSwitches { key: "workload.server".to_owned(), algorithm: Some(job.algorithm) })
+            }
+            WorkloadSpec::Trace(job) => IdleSwitches::of_trace("workload", job),
+            WorkloadSpec::Jobs { job } => {
+                let mut each = job.iter().enumerate();
+                each.find_map(|(number, job)| IdleSwitches::of_trace(&format!("workload.job.{number}"), job))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl IdleNvLink {
     pub(in crate::scenario) fn look(&mut self, spec: &WorkloadSpec, workload: &Workload, on: &Topology) {
-        if let WorkloadSpec::Collective(job) = spec
-            && job.server.is_some_and(|server| server.nvls)
-            && !matches!(job.algorithm, Algorithm::AllreduceHierarchical | Algorithm::AllreduceNccl)
-        {
-            self.switches.get_or_insert(job.algorithm);
+        if self.switches.is_none() {
+            self.switches = IdleSwitches::of(spec);
         }
         let Some((servers, nvlink)) = on.servers.as_ref().and_then(|all| all.nvlink.map(|link| (all, link)))
         else {
@@ -76,11 +108,15 @@ impl IdleNvLink {
                 format!("server = {{}} below [{key}]: ranks are then GPUs, and those of a domain use NVLink");
             fault(&origin.file, origin.place(&key), message, Some(help.into()))
         };
-        let of_switches = |algorithm: Algorithm| {
-            let message =
-                format!("nvls = true has no effect: {} does not use the NVLink switch", algorithm.name());
-            let help = "algorithm = \"allreduce-hierarchical\", or [workload.server] without nvls";
-            fault(&origin.file, origin.place("workload.server"), message, Some(help.into()))
+        let of_switches = |IdleSwitches { key, algorithm }: IdleSwitches| {
+            let which = match algorithm {
+                Some(algorithm) => format!("{} does not use", algorithm.name()),
+                None => "no collective of the trace uses".to_owned(),
+            };
+            let message = format!("nvls = true has no effect: {which} the NVLink switch");
+            let table = if algorithm.is_some() { "" } else { " in an [[algorithm]] of the job" };
+            let help = format!("algorithm = \"allreduce-hierarchical\"{table}, or [{key}] without nvls");
+            fault(&origin.file, origin.place(&key), message, Some(help.into()))
         };
         self.links.map(warning).into_iter().chain(self.switches.map(of_switches)).collect()
     }
@@ -130,6 +166,24 @@ mod tests {
         let [warning] = &warnings[..] else { panic!("{warnings:?}") };
         assert!(warning.contains("send each other 1MB over the network"), "{warning}");
         assert!(warning.contains("server = {} below [workload.job.1]"), "{warning}");
+    }
+
+    #[test]
+    fn switches_that_reduce_for_no_collective_of_a_trace_are_warned_of() {
+        let goal =
+            "num_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 1\n}\nrank 1 {\nl1: recv 1000b from 0 tag 1\n}\n";
+        let job = "format = \"goal\"\nfile = \"two.goal\"\nserver = { nvls = true }\n";
+        for (workload, key) in [
+            (format!("kind = \"trace\"\n{job}"), "workload.server"),
+            (format!("kind = \"jobs\"\n[[workload.job]]\n{job}"), "workload.job.0.server"),
+        ] {
+            let text = scenario_text("nvlink = \"2.4Tbps\"", &workload);
+            let scenario = read("s.toml", &text, &OneFile(goal.to_owned()), &Overrides::default()).unwrap();
+            let warnings: Vec<String> = scenario.check().unwrap().iter().map(ToString::to_string).collect();
+            let said = format!("or [{key}] without nvls");
+            let is_it = |text: &&String| text.contains("nvls = true has no effect") && text.contains(&said);
+            assert!(warnings.iter().any(|text| is_it(&text)), "{warnings:?}");
+        }
     }
 
     #[test]

@@ -3,9 +3,8 @@
 
 use crate::scenario::check::built::selector_stream;
 use crate::scenario::expand::resolved::Scenario;
-use crate::scenario::expand::sweep;
 use crate::scenario::read::document::{Item, Place};
-use crate::scenario::read::key_path;
+use crate::scenario::read::key_path::{self, ZIP};
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use crate::scenario::resolve::scheme::{builtin, setting};
@@ -305,9 +304,7 @@ fn named(origin: &Origin, section: &str) -> Vec<Named> {
     if let Some(Item::Table(fields)) = origin.section(section).map(|node| &node.item) {
         key_path::leaves("", fields, &is_value, &mut found);
         // Parameters that change together are in a table one level deeper.
-        for node in
-            found.iter().filter(|(key, _)| key == sweep::ZIP).map(|(_, node)| *node).collect::<Vec<_>>()
-        {
+        for node in found.iter().filter(|(key, _)| key == ZIP).map(|(_, node)| *node).collect::<Vec<_>>() {
             let Item::Array(groups) = &node.item else { continue };
             for group in groups {
                 if let Item::Table(fields) = &group.item {

@@ -46,10 +46,14 @@ impl ShortWindows {
             return;
         }
         let fits = holds as f64 >= NEARLY * path;
+        let (who, come) = match scheme.qps {
+            1 => ("a queue pair".to_owned(), "comes"),
+            qps => (format!("the {qps} queue pairs of a connection"), "come"),
+        };
         let (parameter, problem, instead) = match fits {
             true => {
                 let problem = format!(
-                    ": ACKs for every {every} packets come late for a window of {holds}: alone on it, a queue pair can fall to"
+                    ": ACKs for every {every} packets come late for a window of {holds}: alone on it, {who} can fall to"
                 );
                 (acks.parameter.to_owned(), problem, acks.every_packet.to_owned())
             }
@@ -61,7 +65,7 @@ impl ShortWindows {
                     false => (format!("\"{}\"", window.written), format!("\"{bdps}bdp\"")),
                 };
                 let problem = format!(
-                    " = {written} is a window of {holds} packet(s), and the longest path holds {least}: alone on it, a queue pair comes to"
+                    " = {written} is a window of {holds} packet(s), and the longest path holds {least}: alone on it, {who} {come} to"
                 );
                 (window.of, problem, instead)
             }

@@ -3,6 +3,7 @@
 use crate::scenario::expand::annotated::annotated;
 use crate::scenario::expand::resolved::{Scenario, Step};
 use anabranch_engine::{FaultKind, FaultSpec, Scheme};
+use anabranch_fabric::TopologySpec;
 use anabranch_proto::PathFacts;
 use anabranch_results::{FaultFacts, Overflow, PointFacts, ScenarioFacts, SchemeFacts, WorkloadFacts};
 use toml::Value;
@@ -29,14 +30,18 @@ impl Scenario {
 }
 
 fn point(step: Step<'_>, paths: &[PathFacts]) -> PointFacts {
-    let topology = as_toml(step.topology);
-    let number =
-        |value: Option<&Value>| value.and_then(Value::as_integer).and_then(|n| u32::try_from(n).ok());
-    let tier = topology.get("tier").and_then(|tiers| tiers.get(0));
+    // Below a ToR are hosts with consecutive numbers. On the leaf of a rail they are not.
+    let hosts_per_tor = match step.topology {
+        TopologySpec::FatTree { tier, .. } => tier.first().map(|tier| tier.radix_down),
+        TopologySpec::CrossDc(spec) => Some(spec.hosts_per_tor),
+        TopologySpec::FullMesh(spec) => Some(spec.hosts_per_tor),
+        TopologySpec::MultiPlane(spec) => Some(spec.segment.saturating_mul(spec.nics)),
+        _ => None,
+    };
     PointFacts {
         workload: workload(&as_toml(step.workload)),
-        hosts: number(topology.get("hosts")),
-        hosts_per_tor: number(tier.and_then(|tier| tier.get("radix_down"))),
+        hosts: step.topology.hosts(),
+        hosts_per_tor,
         faults: step.faults.iter().map(fault).collect(),
         schemes: step.schemes.iter().zip(paths).map(|(of, paths)| scheme(of, paths)).collect(),
         sweep: step.sweep,

@@ -3,6 +3,7 @@
 
 use crate::scenario::check::queue_checks::reacts_to_ecn;
 use crate::scenario::expand::resolved::Scenario;
+use crate::scenario::read::document::Item;
 use crate::scenario::resolve::scheme::window::{Window, in_flight};
 use crate::scenario::resolve::setup::{GROUND, Setup};
 use anabranch_base::Bytes;
@@ -85,10 +86,10 @@ impl Scenario {
         let points = self.schemes_by_point();
         let mut grounds = points.iter().zip(facts).map(|((sweep, schemes), facts)| {
             let setup = sweep.get("setup").map_or(self.setup.clone(), ToString::to_string);
-            (sweep, Ground::of(&setup, schemes, facts))
+            (sweep, Ground::of(&setup, &self.base(&setup), schemes, facts))
         });
         let Some((_, mut ground)) = grounds.next() else {
-            return Ground::of(&self.setup, &self.schemes, &[]);
+            return Ground::of(&self.setup, &self.base(&self.setup), &self.schemes, &[]);
         };
         let mut named: BTreeSet<String> = ground.unexplained().map(str::to_owned).collect();
         let mut sentences: Vec<String> = ground.mismatch.take().into_iter().collect();
@@ -104,6 +105,17 @@ impl Scenario {
         ground.mismatch = (!sentences.is_empty()).then(|| sentences.join(" "));
         ground.setup.clone_from(&self.setup);
         ground
+    }
+
+    /// The built-in setup from which `setup` derives. In a resolved scenario the base of a setup with a name of its own
+    /// is not known, and `common`, from which all derive, stands for it.
+    fn base(&self, setup: &str) -> Setup {
+        let named = |name: &str| Setup::named(name.split(',').next().unwrap_or_default());
+        let written = || match &self.origin.section("setup")?.item {
+            Item::Table(fields) => named(fields.get("base")?.value().as_str()?),
+            _ => None,
+        };
+        named(setup).or_else(written).unwrap_or_else(Setup::common)
     }
 
     /// The parameters of schemes that differ between the first and the last point of the sweep without being swept
@@ -143,7 +155,7 @@ impl Scenario {
 }
 
 impl Ground {
-    fn of(setup: &str, schemes: &[Scheme], facts: &[PathFacts]) -> Ground {
+    fn of(setup: &str, base: &Setup, schemes: &[Scheme], facts: &[PathFacts]) -> Ground {
         let values: Vec<Values> =
             schemes.iter().zip(facts).map(|(scheme, facts)| Values::of(scheme, facts)).collect();
         // Windows are compared in the rows of [`IN_FLIGHT`], whatever their parameters are called.
@@ -151,8 +163,7 @@ impl Ground {
         let ground =
             ground.filter(|parameter| !(parameter.starts_with("cc.") && parameter.ends_with("window")));
         let parameters = [OVERLOAD, BUFFER, ROUTING].into_iter().chain(IN_FLIGHT).chain(ground);
-        let base = setup.split(',').next().unwrap_or_default();
-        let of_layers = Setup::named(base).map(|setup| setup.of_layers()).unwrap_or_default();
+        let of_layers = base.of_layers();
         let differences: Vec<GroundDifference> =
             parameters.filter_map(|parameter| difference(parameter, &values, &of_layers)).collect();
         let schemes: Vec<String> = schemes.iter().map(|scheme| scheme.name.clone()).collect();
@@ -275,6 +286,7 @@ impl Values {
         let mut unless_said = |path: &str, is: &str| {
             by_path.entry(path.to_owned()).or_insert_with(|| Known::plain(is));
         };
+        unless_said("fabric.ecn_from", "[]");
         unless_said("fabric.acks_with_data", "false");
         unless_said("fabric.arrival_order", "port");
         unless_said("fabric.clock_ppm", "0");

@@ -70,7 +70,7 @@ impl Point {
             TopologySpec::Graph { file, .. } => Some(file.as_str()),
             _ => None,
         };
-        let setup = Some(self.setup.as_str()).filter(|setup| simai_conf::is_file(setup));
+        let setup = simai_conf::files(&self.setup);
         let others = self.classes.iter().filter_map(|class| Some(&class.traffic.as_ref()?.workload));
         let workloads = std::iter::once(&self.workload).chain(others);
         graph.into_iter().chain(setup).chain(workloads.flat_map(anabranch_workload::files_needed))
@@ -145,7 +145,7 @@ impl Scenario {
                 setups.push(&point.setup);
             }
         }
-        let setup = setups.join(", ");
+        let setup = setups.join(simai_conf::BETWEEN);
         let mut points = points.into_iter();
         let first = points.next().expect("a scenario has a point");
         let variants = std::iter::once(Variant::of_first(&first))

@@ -314,10 +314,10 @@ fn read_setup(
     let named = word.and_then(|node| node.value().as_str().map(str::to_owned));
     let Some(name) = named.filter(|name| simai_conf::is_file(name)) else {
         let setup = Setup::read(root, &registry.plugins)?;
-        if simai_conf::is_file(&setup.name) {
+        for file in simai_conf::files(&setup.name) {
             // The resolved form contains all values. The file is still read, because the notes of `check` about it
             // need its contents.
-            let _ = cx.file(root, "setup", &setup.name);
+            let _ = cx.file(root, "setup", file);
         }
         return Ok(setup);
     };
@@ -384,7 +384,7 @@ fn read_schemes(
         of_classes.into_iter().map(|draft| draft.map(on_setup).transpose()).collect::<Result<_, _>>()?;
     for setting in set.iter().chain(swept) {
         known_scheme(registry, file, setting, &in_file)?;
-        is_taken(file, setting, &running)?;
+        is_taken(file, setting, &running, &of_classes)?;
     }
     let with_settings = |(at, scheme): (Place, Scheme)| {
         let settings: Vec<&Setting> = set.iter().chain(swept).filter(|its| concerns(its, &scheme)).collect();
@@ -409,11 +409,17 @@ fn concerns(setting: &Setting, scheme: &Scheme) -> bool {
     setting.scheme == scheme.name || (setting.scheme == "*" && setting::accepts(scheme, &setting.path))
 }
 
-/// Rejects a setting for all schemes that none of the compared schemes accepts.
-fn is_taken(file: &str, setting: &Setting, running: &[(Place, Scheme)]) -> Result<(), Diagnostic> {
+/// Rejects a setting for all schemes that neither a compared scheme nor that of a class accepts.
+fn is_taken(
+    file: &str,
+    setting: &Setting,
+    running: &[(Place, Scheme)],
+    of_classes: &[Option<(Place, Scheme)>],
+) -> Result<(), Diagnostic> {
+    let mut all = running.iter().chain(of_classes.iter().flatten());
     if setting.scheme == "*"
         && let Some((_, first)) = running.first()
-        && running.iter().all(|(_, scheme)| !setting::accepts(scheme, &setting.path))
+        && all.all(|(_, scheme)| !setting::accepts(scheme, &setting.path))
     {
         let wrong = misnamed::not_taken(first, &setting.path, &setting.value);
         return Err(refused(file, setting.at, Some(setting), &wrong));

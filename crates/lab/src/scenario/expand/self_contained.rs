@@ -5,6 +5,7 @@ use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario::read_with;
 use crate::scenario::input::{Files, Overrides};
 use crate::scenario::resolve::scheme::catalog::Registry;
+use crate::scenario::resolve::simai_conf::BETWEEN;
 use anabranch_base::Diagnostic;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,9 +37,9 @@ impl Scenario {
         }
         if let Some(toml::Value::String(setup)) =
             document.get_mut("setup").and_then(|all| all.get_mut("name"))
-            && let Some(name) = names.get(setup)
         {
-            setup.clone_from(name);
+            let renamed = setup.split(BETWEEN).map(|name| names.get(name).map_or(name, String::as_str));
+            *setup = renamed.collect::<Vec<&str>>().join(BETWEEN);
         }
         let known = self.files.iter().map(|(name, text)| (names[name].clone(), text.as_str())).collect();
         let text = toml::to_string(&document).expect("tables can be written");
@@ -108,6 +109,24 @@ mod tests {
         let alone = scenario.self_contained(&registry).unwrap();
         assert_eq!(alone.files.keys().collect::<Vec<_>>(), ["inputs/SimAI.conf"]);
         assert!(alone.to_toml().contains("name = \"inputs/SimAI.conf\""), "{}", alone.to_toml());
+    }
+
+    #[test]
+    fn the_files_of_several_setups_are_stored_and_named() {
+        let text = "schemes = [\"dcqcn\"]\nseeds = [1]\n[sweep]\nsetup = [\"a.conf\", \"in/b.conf\", \"common\"]\n\
+                    [topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"400Gbps\"\n[workload]\n\
+                    kind = \"permutation\"\nbytes = \"1MB\"\n";
+        let registry = Registry::new();
+        let scenario = read_with(&registry, "s.toml", text, &Conf, &Overrides::default()).unwrap();
+        let files = ["a.conf", "in/b.conf"].map(str::to_owned);
+        assert!(scenario.files.keys().eq(&files), "{:?}", scenario.files.keys());
+        let again =
+            read_with(&registry, "r.toml", &scenario.to_toml(), &Conf, &Overrides::default()).unwrap();
+        assert_eq!(again, scenario);
+        assert_eq!(again.canonical(), scenario.canonical());
+        let alone = scenario.self_contained(&registry).unwrap();
+        assert!(alone.files.keys().eq(&["inputs/a.conf", "inputs/b.conf"]), "{:?}", alone.files.keys());
+        assert_eq!(alone.setup, "inputs/a.conf, inputs/b.conf, common");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
-use crate::scenario::read::key_path::{Setting, as_toml, leaves, put, whole_value};
+use crate::scenario::read::key_path::{Setting, ZIP, as_toml, leaves, put, whole_value};
 use crate::scenario::read::table::{Table, fault, nearest};
 use crate::scenario::read::value::as_list;
 use crate::scenario::resolve::scheme::catalog::Registry;
@@ -52,9 +52,6 @@ pub(in crate::scenario) struct Sweep<'a> {
 
 /// Parameters that change together, each with a value for every position. An axis usually has one parameter.
 type Axis<'a> = Vec<(String, Vec<&'a Node>)>;
-
-/// The key in `[sweep]` for parameters that change together.
-pub(in crate::scenario) const ZIP: &str = "zip";
 
 /// One point of a sweep: the document, the swept values by path, and the settings of schemes.
 #[derive(Clone)]

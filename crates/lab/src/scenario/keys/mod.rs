@@ -334,7 +334,7 @@ mod tests {
                         | ("collective", "ranks" | "groups" | "connections" | "clock" | "jobs" | "jitter")
                         | ("poisson", "inter")
                         | (_, "until" | "hosts_per_tor" | "pod_hosts" | "tiers" | "both_directions")
-                        | (_, "core_oversubscription" | "core_uplinks" | "cores")
+                        | (_, "core_oversubscription" | "core_uplinks" | "cores" | "core_link")
                         | ("permutation" | "poisson" | "tornado", "hosts" | "senders")
                         | ("incast", "degree")
                         | ("tier", "radix_down" | "radix_up")

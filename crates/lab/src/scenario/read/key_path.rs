@@ -4,6 +4,9 @@ use crate::scenario::read::document::{Fields, Item, Node, Place};
 use crate::scenario::read::table::Table;
 use anabranch_base::Diagnostic;
 
+/// The key in `[sweep]` for parameters that change together.
+pub(in crate::scenario) const ZIP: &str = "zip";
+
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setting {
     /// The name of a scheme, or `*` for every scheme that has the parameter.

@@ -1,6 +1,7 @@
 //! The places of a scenario's parts in its file, for errors and warnings about the resolved scenario.
 
 use crate::scenario::read::document::{Item, Node, Place};
+use crate::scenario::read::key_path::ZIP;
 use anabranch_base::Bytes;
 
 /// The places at which the parts of a scenario were written. They do not affect the meaning of the scenario, so all
@@ -82,14 +83,12 @@ impl Origin {
     /// The place of a path such as `fault.0.links`. If the path is a key of `[sweep]` or the parameter of `[find]`, the
     /// place is in that table.
     pub(in crate::scenario) fn place(&self, path: &str) -> Place {
-        let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
-            Item::Table(fields) => fields.get(path),
-            _ => None,
-        });
+        let names = [path.to_owned()];
+        let swept = self.section("sweep").and_then(|sweep| find_swept(sweep, &names));
         let asked = self.asked.as_ref().map(|asked| asked.at);
         swept.map_or_else(
             || self.root.place(&path.split('.').collect::<Vec<_>>()),
-            |node| asked.unwrap_or(node.at),
+            |(at, _)| asked.unwrap_or(at),
         )
     }
 
@@ -140,7 +139,8 @@ impl Origin {
 
     fn set_in(&self, section: &str, scheme: &str, parameter: &str) -> Option<(Place, String)> {
         let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
-        let (at, name) = find(self.section(section)?, "", &names)?;
+        let node = self.section(section)?;
+        let (at, name) = if section == "sweep" { find_swept(node, &names) } else { find(node, "", &names) }?;
         let asked = self.asked.as_ref().filter(|_| section == "sweep");
         Some((asked.map_or(at, |asked| asked.at), name.to_owned()))
     }
@@ -156,6 +156,17 @@ impl Origin {
             _ => None,
         }
     }
+}
+
+/// [`find`] in `[sweep]`, including the parameters that change together.
+fn find_swept<'a>(sweep: &Node, names: &'a [String]) -> Option<(Place, &'a str)> {
+    let Item::Table(fields) = &sweep.item else { return None };
+    let together = match fields.get(ZIP) {
+        Some(Node { item: Item::Array(groups), .. }) => &groups[..],
+        Some(group) => std::slice::from_ref(group),
+        None => &[],
+    };
+    std::iter::once(sweep).chain(together).find_map(|node| find(node, "", names))
 }
 
 /// The place of the value below `node` whose dotted path is one of `names`, and that name. Quoted and bare keys are

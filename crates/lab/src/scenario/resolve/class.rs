@@ -97,12 +97,12 @@ pub(in crate::scenario) fn check(
         return Ok(());
     }
     for scheme in &others {
-        if let Some(needs) = not_beside_others(scheme) {
+        if let Some((needs, help)) = not_beside_others(scheme) {
             let message = format!(
                 "scheme {:?} cannot have a class beside others, since {needs}; it can be among the schemes",
                 scheme.name
             );
-            return refused(message, "another scheme for the class, such as scheme = \"rocev2\"".to_owned());
+            return refused(message, help);
         }
         if let Some(other) = schemes.iter().find(|other| other.qps != scheme.qps) {
             let message = format!(
@@ -138,24 +138,35 @@ const ANY_PATH: PathFacts = PathFacts {
     queue: Bytes(1),
 };
 
-/// The reason why a scheme cannot be in a class beside other classes. None if it can.
-fn not_beside_others(scheme: &Scheme) -> Option<&'static str> {
+/// The reason why a scheme cannot be in a class beside other classes, and what to write instead. None if it can.
+fn not_beside_others(scheme: &Scheme) -> Option<(&'static str, String)> {
     let fabric = &scheme.fabric;
-    let is_last_hop_special = fabric.last_hop_queue.is_some() || !fabric.last_hop_ecn;
-    match () {
-        () if fabric.program.is_some() => Some("it needs a program in switches"),
-        () if fabric.routing != RoutingMode::Ecmp => Some("its routing is not ECMP"),
-        () if scheme.cc.wants_telemetry() => Some("its packets carry telemetry"),
-        () if scheme.transport.pull_pacer(&ANY_PATH).is_some() => Some("its receivers grant credit"),
-        () if fabric.wrr.is_some() => Some("its control packets have a weight (fabric.wrr)"),
-        () if fabric.acks_with_data => Some("its ACKs wait with data (fabric.acks_with_data)"),
-        () if fabric.shared_buffer.0 > 0 => Some("its queues share a buffer (fabric.shared_buffer)"),
+    // Without a limit of their own, or with the same one, queues to hosts are as all others.
+    let last_hop =
+        fabric.last_hop_queue.and(fabric.queue).filter(|queue| fabric.last_hop_queue != Some(*queue));
+    let another = || "another scheme for the class, such as scheme = \"rocev2\"".to_owned();
+    let set = |key: &str, value: &str| format!("\"{}.fabric.{key}\" = {value} below [set]", scheme.name);
+    Some(match () {
+        () if fabric.program.is_some() => ("it needs a program in switches", another()),
+        () if fabric.routing != RoutingMode::Ecmp => ("its routing is not ECMP", another()),
+        () if scheme.cc.wants_telemetry() => ("its packets carry telemetry", another()),
+        () if scheme.transport.pull_pacer(&ANY_PATH).is_some() => ("its receivers grant credit", another()),
+        () if fabric.wrr.is_some() => ("its control packets have a weight (fabric.wrr)", another()),
+        () if fabric.acks_with_data => {
+            ("its ACKs wait with data (fabric.acks_with_data)", set("acks_with_data", "false"))
+        }
+        () if fabric.shared_buffer.0 > 0 => {
+            ("its queues share a buffer (fabric.shared_buffer)", set("shared_buffer", "\"0B\""))
+        }
         () if fabric.full_queue != FullQueue::Arriving => {
-            Some("its full queues toss a coin (fabric.full_queue)")
+            ("its full queues toss a coin (fabric.full_queue)", set("full_queue", "\"arriving\""))
         }
-        () if is_last_hop_special => {
-            Some("its queues to hosts differ (fabric.last_hop_queue, fabric.last_hop_ecn)")
+        () if !fabric.last_hop_ecn => {
+            ("its queues to hosts do not mark (fabric.last_hop_ecn)", set("last_hop_ecn", "true"))
         }
-        () => None,
-    }
+        () => {
+            let queue = format!("\"{}\"", last_hop?);
+            ("its queues to hosts differ (fabric.last_hop_queue)", set("last_hop_queue", &queue))
+        }
+    })
 }

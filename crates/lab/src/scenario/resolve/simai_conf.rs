@@ -27,6 +27,14 @@ pub(in crate::scenario) fn is_file(setup: &str) -> bool {
     setup.ends_with(".conf")
 }
 
+/// The text between the names of the setups over which a scenario sweeps.
+pub(in crate::scenario) const BETWEEN: &str = ", ";
+
+/// The files of SimAI among the setups of a scenario.
+pub(in crate::scenario) fn files(setups: &str) -> impl Iterator<Item = &str> {
+    setups.split(BETWEEN).filter(|setup| is_file(setup))
+}
+
 /// The setup from a file, for a topology.
 ///
 /// # Errors

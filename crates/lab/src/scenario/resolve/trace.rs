@@ -204,7 +204,12 @@ fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, Diagnostic> {
     };
     let lines =
         text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.trim().starts_with('#'));
-    Ok(RankHosts::Named { rank_hosts: lines.map(host).collect::<Result<_, _>>()? })
+    let rank_hosts: Vec<u32> = lines.map(host).collect::<Result<_, _>>()?;
+    if rank_hosts.is_empty() {
+        let help = format!("one host per line into {name}, that of rank 0 first");
+        return Err(table.wrong("rank_hosts", format!("{name} names no host"), help));
+    }
+    Ok(RankHosts::Named { rank_hosts })
 }
 
 /// The dimensions of collectives, from a list or from a file of ASTRA-sim's ns-3 backend.

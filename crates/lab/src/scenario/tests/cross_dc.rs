@@ -432,3 +432,21 @@ fn a_pipeline_needs_a_second_data_centre() {
          [topology] kind = \"cross-dc\", or a workload without pipeline"
     );
 }
+
+#[test]
+fn the_facts_for_readers_have_the_hosts_and_those_of_a_tor() {
+    let hosts = |topology: &str| {
+        let text = format!(
+            "schemes = [\"reps\"]\n[topology]\n{topology}\nlink = \"100Gbps\"\n[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n"
+        );
+        let scenario = scenario(&text);
+        let facts = scenario.facts(&scenario.examine().unwrap().facts);
+        (facts.points[0].hosts, facts.points[0].hosts_per_tor)
+    };
+    let sites = "kind = \"cross-dc\"\ntors = 2\nleaves = 2\nhosts_per_tor = 4\nwan_latency = \"500us\"";
+    assert_eq!(hosts(sites), (Some(16), Some(4)));
+    assert_eq!(hosts("kind = \"fat-tree\"\nhosts = 16"), (Some(16), Some(4)));
+    assert_eq!(hosts("kind = \"multi-plane\"\nservers = 4\nnics = 2\nsegment = 2"), (Some(8), Some(4)));
+    assert_eq!(hosts("kind = \"rails\"\nservers = 4\nnics = 2"), (Some(8), None));
+    assert_eq!(hosts("kind = \"single-switch\"\nhosts = 4"), (Some(4), None));
+}

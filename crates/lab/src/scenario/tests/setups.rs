@@ -348,3 +348,61 @@ fn the_windows_of_nscc_are_the_same_in_the_table_and_in_the_resolved_form() {
         "{window}\n{annotated}"
     );
 }
+
+/// On every setup, a scheme that pauses, one that drops and one that trims can have a class, if need be after what the
+/// errors say was written.
+#[test]
+fn schemes_have_a_class_on_every_setup() {
+    for setup in setups() {
+        for class in ["rocev2", "irn-ecmp", "uet-nscc"] {
+            let mut text = format!(
+                "schemes = [\"rocev2\"]\nsetup = {:?}\n[topology]\nkind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"\n\
+                 [workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n[[class]]\nname = \"storage\"\nscheme = {class:?}\n\
+                 workload = {{ kind = \"incast\", bytes = \"8KB\" }}\n[set]\n",
+                setup.name
+            );
+            for _ in 0..4 {
+                let Err(error) = read("s.toml", &text, &folder(), &Overrides::default()) else { break };
+                let fix =
+                    error.fix.unwrap_or_else(|| panic!("{} on {}", error.message, setup.name)).to_string();
+                text.push_str(
+                    fix.strip_suffix(" below [set]").unwrap_or_else(|| panic!("{fix}: {}", error.message)),
+                );
+                text.push('\n');
+            }
+            scenario(&text);
+        }
+    }
+}
+
+#[test]
+fn a_setup_with_a_name_of_its_own_is_compared_by_its_base() {
+    let ground = |setup: &str| {
+        let scenario = on_ground("[\"uet-nscc\", \"irn-ecmp\"]", setup);
+        scenario.ground(&scenario.examine().unwrap().facts).differences
+    };
+    let built_in = ground("setup = \"uet\"");
+    assert!(built_in.iter().any(|difference| difference.given.contains(&true)), "{built_in:?}");
+    assert_eq!(ground("setup = { base = \"uet\", name = \"mine\" }"), built_in);
+}
+
+#[test]
+fn thresholds_for_faster_links_that_one_scheme_has_alone_are_a_difference() {
+    let set = "setup = \"themis-longhaul-paper\"\n[set]\n\"dcqcn.fabric.ecn_from\" = []";
+    let scenario = on_ground("[\"dcqcn\", \"hpcc\", \"uet-nscc\"]", set);
+    let ground = scenario.ground(&scenario.examine().unwrap().facts);
+    let row = ground.differences.iter().find(|row| row.parameter == "fabric.ecn_from");
+    let row = row.unwrap_or_else(|| panic!("{}", ground.matrix()));
+    assert_eq!(row.values[0].as_deref(), Some("[]"));
+}
+
+#[test]
+fn a_setting_for_all_may_be_of_the_scheme_of_a_class_alone() {
+    let class = "[[class]]\nname = \"storage\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n";
+    let set = "[set]\n\"*.fabric.pfc.buffer\" = \"16MB\"\n";
+    let scenario = scenario(&format!("schemes = [\"reps\"]\n{FABRIC}{class}{set}"));
+    let buffer = |scheme: &Scheme| scheme.fabric.pfc.as_ref().map(|pfc| pfc.buffer);
+    assert_eq!(buffer(&scenario.schemes[0]), None);
+    let of_class = scenario.classes[1].traffic.as_ref().unwrap();
+    assert_eq!(buffer(&of_class.scheme), Some(Bytes(16_000_000)));
+}

@@ -80,3 +80,20 @@ fn a_window_that_leaves_its_path_idle_is_told_and_what_is_to_be_written_is_enoug
         assert_eq!(warnings(scheme, "20KB", set), [], "{set}");
     }
 }
+
+#[test]
+fn a_window_that_is_swept_with_another_parameter_is_found_in_the_sweep() {
+    let zip = "[[sweep.zip]]\n\"*.transport.window\" = [\"0.5bdp\", \"1bdp\"]\n\"topology.hosts\" = [2, 3]";
+    let [warning] = &warnings("irn-ecmp", "5MB", zip)[..] else { panic!("one warning") };
+    let fix = warning.fix.as_ref().unwrap().to_string();
+    assert!(fix.starts_with("others, such as ") && fix.ends_with(" in [sweep]"), "{fix}");
+    assert_eq!(warning.span.line, Some(16), "{warning}");
+}
+
+#[test]
+fn the_share_is_that_of_all_queue_pairs_of_a_connection() {
+    let set = "\"irn-ecmp.qps\" = 2\n\"irn-ecmp.transport.window\" = \"0.2bdp\"";
+    let [warning] = &warnings("irn-ecmp", "5MB", set)[..] else { panic!("one warning") };
+    let text = &warning.message;
+    assert!(text.contains("alone on it, the 2 queue pairs of a connection come to "), "{text}");
+}

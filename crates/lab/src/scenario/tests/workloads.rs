@@ -1,6 +1,6 @@
 //! Tests of incasts beside background traffic, of their errors, and of the files that the runs of a scenario share.
 
-use crate::scenario::tests::{GOOD, folder, scenario};
+use crate::scenario::tests::{Folder, GOOD, folder, scenario};
 use crate::scenario::*;
 use anabranch_base::{Bytes, Duration};
 
@@ -120,4 +120,16 @@ fn runs_share_the_files_that_they_need() {
     let points = scenario(&text).points().unwrap();
     assert!(points.len() > 1 && points[0].files.contains_key("two.cm"));
     assert!(points.iter().all(|point| std::sync::Arc::ptr_eq(&point.files, &points[0].files)));
+}
+
+#[test]
+fn a_file_of_hosts_without_a_host_is_refused() {
+    let goal =
+        "num_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 1\n}\nrank 1 {\nl1: recv 1000b from 0 tag 1\n}\n";
+    let files = [("two.goal", goal), ("hosts.txt", "# none\n\n")];
+    let files = Folder(files.map(|(name, text)| (name.to_owned(), text.to_owned())).into());
+    let text = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n[workload]\n\
+                kind = \"trace\"\nformat = \"goal\"\nfile = \"two.goal\"\nrank_hosts = \"hosts.txt\"\n";
+    let error = read("s.toml", text, &files, &Overrides::default()).unwrap_err().to_string();
+    assert!(error.starts_with("s.toml:10:1: hosts.txt names no host\n  write: one host per line"), "{error}");
 }

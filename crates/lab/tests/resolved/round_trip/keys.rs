@@ -188,6 +188,7 @@ fn of_cluster(section: &str, key: &str) -> Option<Case> {
         (_, "core_oversubscription") => return Some(Case { with: PODS_WITH_LINKS, ..others(&["1"]) }),
         (_, "core_uplinks") => return Some(Case { with: PODS_WITH_LINKS, ..others(&["2"]) }),
         (_, "cores") => return Some(beside(&["8"], PODS)),
+        (_, "core_link") => return Some(beside(&["\"200Gbps\""], PODS)),
         (_, "servers") => &["32"],
         (_, "server") => return Some(beside(&["\"other.xml\""], &[("ports", "2")])),
         (_, "gpu_nics") => &["[0, 1, 2, 3, 4, 5, 6, 6]"],
@@ -206,7 +207,7 @@ fn of_cluster(section: &str, key: &str) -> Option<Case> {
         ("full-mesh", "hosts_per_tor") => &["2"],
         ("dragonfly", "hosts_per_router" | "routers" | "global_links") => &["1"],
         ("dragonfly", "router_groups") => &["3"],
-        (_, "link" | "uplink" | "core_link" | "global_link" | "host_link") => &["\"200Gbps\""],
+        (_, "link" | "uplink" | "global_link" | "host_link") => &["\"200Gbps\""],
         (_, "link_latency" | "switch_latency" | "global_link_latency" | "host_link_latency") => &["\"3us\""],
         _ => return None,
     }))

@@ -15,6 +15,7 @@ use plot::Drawable;
 use sensitivity::Entry;
 use serde::{Deserialize, Serialize};
 
+mod drawn_names;
 mod league;
 pub(in crate::scenario) mod model;
 pub(in crate::scenario) mod plot;

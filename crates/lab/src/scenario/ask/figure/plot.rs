@@ -1,16 +1,14 @@
 //! The plots of a figure: reads `[plot]` tables and checks that the runs will have the data for them.
 
+use super::drawn_names::{groups, numbers};
 use super::{Figure, ModelSpec};
-use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::keys;
 use crate::scenario::keys::figure::PLOT_KINDS;
 use crate::scenario::read::table::{Table, list, nearest};
 use crate::scenario::resolve::scheme::builtin::schemes;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Fix};
-use anabranch_fabric::TopologySpec;
-use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, RunRow, Statistic};
-
+use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, Statistic};
 /// Reads a `[plot]` table. `title` is the title of the figure, which is the default of the plot's own title.
 pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, Diagnostic> {
     let of_messages = ["group", "min_bytes", "max_bytes"];
@@ -66,7 +64,7 @@ pub(in crate::scenario) struct Drawable {
     schemes: Vec<String>,
     parameters: Vec<String>,
     /// The names of a run's numeric results.
-    numbers: Vec<&'static str>,
+    numbers: Vec<String>,
     curves: Vec<&'static str>,
     faults: bool,
     messages: bool,
@@ -85,10 +83,7 @@ impl Drawable {
                 Drawable {
                     schemes: scenario.schemes.iter().map(|scheme| scheme.name.clone()).collect(),
                     parameters: scenario.sweep.keys().cloned().collect(),
-                    numbers: match scenario.topology {
-                        TopologySpec::CrossDc(_) => [&RunRow::FIELDS[..], &SIDES_NUMBERS].concat(),
-                        _ => RunRow::FIELDS.to_vec(),
-                    },
+                    numbers: numbers(scenario),
                     curves,
                     faults: !scenario.faults.is_empty(),
                     messages: true,
@@ -137,7 +132,7 @@ impl Drawable {
         Drawable {
             schemes: schemes.into_iter().map(str::to_owned).collect(),
             parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
-            numbers: numbers.to_vec(),
+            numbers: numbers.iter().map(|&name| name.to_owned()).collect(),
             curves: curves.to_vec(),
             faults: false,
             messages: false,
@@ -152,7 +147,7 @@ impl Drawable {
     /// The first name that no run will have, or a kind of plot for which the runs have no data.
     pub(in crate::scenario) fn check(&self, table: &Table, spec: &PlotSpec) -> Result<(), Diagnostic> {
         match spec.kind {
-            PlotKind::Line | PlotKind::Bar => known(table, "y", &spec.y, &self.numbers)?,
+            PlotKind::Line | PlotKind::Bar => known(table, "y", &spec.y, &self.number_names())?,
             PlotKind::Series | PlotKind::Points if self.curves.is_empty() => {
                 let help = "[[measure]] with series = \"link-utilisation\" or \"queue-depth\"";
                 return Err(table.wrong("y", "nothing is measured over time here", help));
@@ -204,6 +199,10 @@ impl Drawable {
 }
 
 impl Drawable {
+    fn number_names(&self) -> Vec<&str> {
+        self.numbers.iter().map(String::as_str).collect()
+    }
+
     /// Reads an `[explain]` table.
     ///
     /// # Errors
@@ -212,42 +211,10 @@ impl Drawable {
         only(table, &keys::of("explain"))?;
         let measure: String = table.need("measure")?;
         let hit: &[&str] = if self.faults { &[DATA_PACKETS_HIT] } else { &[] };
-        known(table, "measure", &measure, &[&self.numbers, hit].concat())?;
+        known(table, "measure", &measure, &[&self.number_names()[..], hit].concat())?;
         Ok(Explanation { measure, called: table.get("called")?, says: table.need("says")? })
     }
 }
-
-/// The names of the groups of messages in a scenario: the parts of its workload, messages within or between data
-/// centres, messages from hosts in or outside the mix, and combinations of these groups.
-fn groups(scenario: &Scenario) -> Vec<String> {
-    let parts = scenario.workload.parts();
-    let sides: &[&str] = match scenario.topology {
-        TopologySpec::CrossDc(_) => &["intra", "inter"],
-        _ => &[],
-    };
-    let hosts: &[&str] = match scenario.schemes.iter().any(|scheme| scheme.mix.is_some()) {
-        true => &["main", "mixed"],
-        false => &[],
-    };
-    let mut groups = vec![String::new()];
-    for words in [&parts[..], sides, hosts] {
-        for at in 0..groups.len() {
-            let with = |word: &&str| match groups[at].is_empty() {
-                true => (*word).to_owned(),
-                false => format!("{}/{word}", groups[at]),
-            };
-            let longer: Vec<String> = words.iter().map(with).collect();
-            groups.extend(longer);
-        }
-    }
-    // Pipelines lead from one data centre to the next, so none is within a data centre.
-    groups.retain(|group| !group.is_empty() && !group.starts_with("pipeline/intra"));
-    groups
-}
-
-/// The results that a fabric with several data centres adds to its runs.
-const SIDES_NUMBERS: [&str; 4] =
-    ["intra_slowdown_mean", "intra_slowdown_p99", "inter_slowdown_mean", "inter_slowdown_p99"];
 
 /// The results that a game of balls into bins adds to its run.
 const BALLS_NUMBERS: [&str; 9] = [
@@ -408,6 +375,26 @@ mod tests {
     }
 
     #[test]
+    fn messages_and_numbers_of_classes_are_picked() {
+        let storage = "[[class]]\nname = \"storage\"\nscheme = \"irn-ecmp\"\nworkload = { kind = \"poisson\", sizes = \"websearch\", \
+                       load = 0.1, duration = \"1ms\", incast = { degree = 4, bytes = \"64KB\", load = 0.1 } }\n";
+        let classes = PACKETS.replacen("[sweep]", &format!("{storage}[sweep]"), 1);
+        for group in ["main", "storage", "storage/incast"] {
+            assert!(figure(&classes, &format!("kind = \"cdf\"\ngroup = \"{group}\"")).is_ok(), "{group}");
+        }
+        for group in ["main/incast", "class", "incast/storage"] {
+            let said = refused(&classes, &format!("kind = \"cdf\"\ngroup = \"{group}\""));
+            assert!(said.contains("unknown group"), "{said}");
+        }
+        for number in ["drops_storage", "pause_us_main", "ecn_marks_storage"] {
+            assert!(figure(&classes, &format!("kind = \"bar\"\ny = \"{number}\"")).is_ok(), "{number}");
+        }
+        let said = refused(PACKETS, "kind = \"bar\"\ny = \"drops_storage\"");
+        assert!(said.contains("unknown y"), "{said}");
+        assert!(refused(&classes, "kind = \"bar\"\ny = \"watchdog_drops\"").contains("unknown y"));
+    }
+
+    #[test]
     fn a_plot_of_nothing_is_refused_where_it_stands() {
         assert_eq!(
             refused(PACKETS, "kind = \"bar\"\ny = \"fct_maximum_us\""),
@@ -491,7 +478,7 @@ mod tests {
             let drawable = Drawable::of(&figure);
             let extra: BTreeSet<_> =
                 results.iter().flat_map(|result| result.run.extra.keys().map(String::as_str)).collect();
-            assert_eq!(extra, drawable.numbers.into_iter().collect());
+            assert_eq!(extra, drawable.number_names().into_iter().collect());
             let swept: BTreeSet<_> =
                 results.iter().flat_map(|result| result.run.sweep.keys().cloned()).collect();
             assert_eq!(swept, drawable.parameters.into_iter().collect());
@@ -508,9 +495,9 @@ mod tests {
         let drawable = Drawable::of(&balls);
         let names = |names: Vec<&str>| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
         let series = results.iter().flat_map(|result| &result.series).map(|row| row.series.clone());
-        assert_eq!(series.collect::<BTreeSet<_>>(), names(drawable.curves));
+        assert_eq!(series.collect::<BTreeSet<_>>(), names(drawable.curves.clone()));
         let extra = results.iter().flat_map(|result| result.run.extra.keys().cloned());
-        assert_eq!(extra.collect::<BTreeSet<_>>(), names(drawable.numbers));
+        assert_eq!(extra.collect::<BTreeSet<_>>(), names(drawable.number_names()));
         let swept = results.iter().flat_map(|result| result.run.sweep.keys().cloned());
         assert_eq!(swept.collect::<BTreeSet<_>>(), drawable.parameters.into_iter().collect());
         let schemes = results.iter().map(|result| result.run.scheme.clone());

@@ -61,6 +61,15 @@ fn whole_numbers_and_lists_are_exact() {
 }
 
 #[test]
+fn values_may_begin_at_0_or_below() {
+    let list = find("workload.degree", "smallest = [-1, 0, 1]");
+    let (answer, ..) = search(&list, |value| value.as_integer().unwrap() >= 0);
+    assert_eq!(answer, Answer::Bracket { value: 0.into(), fails: (-1).into() });
+    let range = find("*.fabric.nic_jitter", "smallest = [\"0ns\", \"1us\"]");
+    assert_eq!(range.ends(), ["0ns".into(), "1us".into()]);
+}
+
+#[test]
 fn ends_that_answer_alike_are_told() {
     let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
     assert_eq!(search(&find, |_| true), (Answer::Everywhere, 2, vec![]));
@@ -167,6 +176,11 @@ fn wrong_questions_have_a_place_and_a_cure() {
             "\n  write: largest = [\"16KB\", \"8MB\"]",
         ),
         (&format!("{good}largest = [0, 8, 4]"), "\n  write: largest = [0, 4, 8]"),
+        (&format!("{good}largest = [-1, 1, 0]"), "\n  write: largest = [-1, 0, 1]"),
+        (
+            &format!("{good}largest = [\"0ns\", \"5us\", \"500ns\"]"),
+            "\n  write: largest = [\"0ns\", \"500ns\", \"5us\"]",
+        ),
         (&format!("{good}largest = [-3, -5]"), "\n  write: largest = [-5, -3]"),
         (
             &format!("{good}largest = [\"8MB\", \"16us\"]"),
