@@ -125,7 +125,8 @@ fn bad_input_has_one_clear_error() {
     place.write("a", "a");
     place.write("b/a", "a");
     let nobody = free_address();
-    let cases: [(&[&str], i32, &str); 22] = [
+    place.write("a.part", "b");
+    let cases: [(&[&str], i32, &str); 23] = [
         (&["live", "send", "a", "--to", "192.0.2.1:4791"], 2, "--unprotected"),
         (&["live", "receive", "--listen", "0.0.0.0:4791"], 2, "--unprotected"),
         (&["live", "send", "nothing"], 2, "nothing: cannot be read: no such file or folder"),
@@ -157,6 +158,7 @@ fn bad_input_has_one_clear_error() {
         (&["live", "send", "a", "--to", "127.0.0.1:0"], 2, "the port that the receiver prints"),
         (&["live", "send", "a", "--to", "nobody.invalid:4791"], 2, "write an address such as 127.0.0.1:4791"),
         (
+        (&["live", "send", "a.part", "a"], 2, "\"a.part\" is the name of \"a\" until it is whole"),
             &["live", "send", "a", "--to", "127.0.0.1:4791,127.0.0.1:4791"],
             2,
             "--to names 127.0.0.1:4791 twice",
