@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// Largest number of bytes of payload that a switch keeps.
 const MOST_BYTES: usize = 64 << 20;
 
+/// Length up to which the order of arrivals keeps packets that are not needed any more.
+const LEAST_ORDER: usize = 1 << 10;
+
 /// Largest number of packets for which a host keeps the places of their payloads.
 const MOST_PARTS: usize = 1 << 16;
 
@@ -76,6 +79,13 @@ impl Payloads {
         if let Some(before) = self.by_packet.insert((qp, psn), stored) {
             self.bytes -= before.bytes.len();
         }
+        // A packet that comes again leaves its earlier entry behind.
+        if self.order.len() > 2 * self.by_packet.len() + LEAST_ORDER {
+            let by_packet = &self.by_packet;
+            self.order.retain(|(number, packet)| {
+                by_packet.get(packet).is_some_and(|stored| stored.arrival == *number)
+            });
+        }
         while self.bytes > MOST_BYTES
             && let Some((number, packet)) = self.order.pop_front()
         {
@@ -121,5 +131,14 @@ mod tests {
         assert!(payloads.of((QpId(1), 1)).is_none(), "it is the oldest");
         assert_eq!(payloads.of((QpId(1), 19)).map(|stored| stored.offset), Some(19));
         assert!(payloads.bytes <= MOST_BYTES);
+    }
+
+    #[test]
+    fn a_packet_that_comes_again_takes_no_more_memory() {
+        let mut payloads = Payloads::default();
+        for _ in 0..100_000 {
+            payloads.store((QpId(1), 0), 0, &[7]);
+        }
+        assert!(payloads.order.len() < 10_000, "{}", payloads.order.len());
     }
 }

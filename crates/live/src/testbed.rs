@@ -21,6 +21,7 @@ use nix::sys::prctl::{set_pdeathsig, set_timerslack};
 use nix::sys::signal::{SigHandler, Signal as Kill, kill, signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getppid};
+use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -161,6 +162,8 @@ struct Processes {
 
 struct Child {
     pid: Pid,
+    /// Whether the process has been waited for. Its number may then belong to another process.
+    is_over: Cell<bool>,
     /// The name of the nodes in error messages.
     name: String,
     nodes: Vec<u32>,
@@ -209,6 +212,7 @@ impl Processes {
                     drop((its, here));
                     processes.children.push(Child {
                         pid,
+                        is_over: Cell::new(false),
                         name,
                         nodes: group,
                         channel: Channel::new(own),
@@ -331,7 +335,9 @@ impl Processes {
 impl Child {
     /// The error for a process that ended too early.
     fn death(&self) -> LiveError {
-        let how = match waitpid(self.pid, None) {
+        let ended = waitpid(self.pid, None);
+        self.is_over.set(self.is_over.get() || ended.is_ok());
+        let how = match ended {
             Ok(WaitStatus::Signaled(_, signal, _)) => format!("was killed by {signal}"),
             Ok(WaitStatus::Exited(_, code)) => format!("ended early with code {code}"),
             _ => "ended early".to_owned(),
@@ -346,7 +352,7 @@ impl Child {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        for child in &self.children {
+        for child in self.children.iter().filter(|child| !child.is_over.get()) {
             // An error means that the process has already ended.
             let _ = kill(child.pid, Kill::SIGKILL);
             let _ = waitpid(child.pid, None);

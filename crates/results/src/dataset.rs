@@ -51,20 +51,16 @@ impl Dataset {
     ) -> Result<Dataset, DatasetError> {
         let dataset = Dataset { folder: folder.to_owned() };
         let unwritable = |source| DatasetError::Unwritable { folder: folder.to_owned(), source };
-        let write = || {
-            fs::create_dir_all(folder)?;
-            write_inputs(folder, inputs)?;
-            // The plan is written last and renamed into place, so that no other machine reads an incomplete plan.
-            let fresh = tempfile::NamedTempFile::new_in(folder)?;
-            fs::write(fresh.path(), plan)?;
-            readable(fresh.path(), 0o644)?;
-            place(fresh, &folder.join(PLAN))
-        };
         if !dataset.has_plan(plan)? {
-            write().map_err(unwritable)?;
+            write_missing(&folder.join(PLAN), plan).map_err(unwritable)?;
             // Another machine may have reserved the folder for another plan in the meantime.
             dataset.has_plan(plan)?;
         }
+        // Only the machines of this plan write its inputs. One of them may have stopped before.
+        inputs
+            .iter()
+            .try_for_each(|(name, text)| write_missing(&folder.join(name), text))
+            .map_err(unwritable)?;
         Ok(dataset)
     }
 
@@ -153,6 +149,19 @@ fn write_inputs(dir: &Path, inputs: &BTreeMap<String, String>) -> io::Result<()>
     Ok(())
 }
 
+/// Writes a file and renames it into place, so that no other machine reads an incomplete one, unless it is there.
+fn write_missing(path: &Path, text: &str) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)?;
+    let fresh = tempfile::NamedTempFile::new_in(folder)?;
+    fs::write(fresh.path(), text)?;
+    readable(fresh.path(), 0o644)?;
+    place(fresh, path)
+}
+
 /// Renames a temporary file to `path`, unless a file with that name exists already.
 fn place(fresh: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
     match fresh.persist_noclobber(path) {
@@ -194,6 +203,30 @@ mod tests {
             let there = fs::read_to_string(folder.join(PLAN)).unwrap();
             assert_eq!(claimed, plans.map(|plan| plan == there));
         }
+    }
+
+    #[test]
+    fn the_inputs_are_those_of_the_plan() {
+        let place = tempfile::tempdir().unwrap();
+        let plans = ["seeds = [1]\n", "seeds = [2]\n"];
+        for round in 0..200 {
+            let folder = place.path().join(round.to_string());
+            let barrier = std::sync::Barrier::new(plans.len());
+            let claim = |plan: &str| {
+                let inputs = BTreeMap::from([("x.txt".to_owned(), plan.to_owned())]);
+                barrier.wait();
+                drop(Dataset::claim(&folder, plan, &inputs));
+            };
+            std::thread::scope(|scope| plans.iter().for_each(|plan| drop(scope.spawn(move || claim(plan)))));
+            let there = fs::read_to_string(folder.join(PLAN)).unwrap();
+            assert_eq!(fs::read_to_string(folder.join("x.txt")).unwrap(), there);
+        }
+        // A machine that stopped between the two is made up for.
+        let folder = place.path().join("0");
+        fs::remove_file(folder.join("x.txt")).unwrap();
+        let plan = fs::read_to_string(folder.join(PLAN)).unwrap();
+        Dataset::claim(&folder, &plan, &BTreeMap::from([("x.txt".to_owned(), plan.clone())])).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("x.txt")).unwrap(), plan);
     }
 
     #[test]

@@ -49,9 +49,12 @@ pub struct TierFacts {
     pub bps: u64,
     /// The number of switches with a fault.
     pub faulty_switches: u32,
-    /// The number of cables with a fault of their own. Cables to hosts, to lower tiers and within the tier count. A
-    /// fault of a switch is no fault of its cables.
+    /// The number of cables with a fault of their own, among those to hosts and to lower tiers. A fault of a switch is
+    /// no fault of its cables.
     pub faulty_cables: u32,
+    /// The number of cables with a fault of their own among those within the tier.
+    #[serde(default)]
+    pub faulty_level_cables: u32,
 }
 
 impl ScenarioFacts {

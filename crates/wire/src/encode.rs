@@ -230,7 +230,8 @@ fn put_headers(
             put_u24(out, "MSN", msn.number())?;
         }
         Repr::Ack { cumulative, base, received, .. } if is_dcp => {
-            no_room("bitmap", out.len(), if base == cumulative { received } else { u64::from(base) })?;
+            let begins_elsewhere = base != 0 && base != cumulative;
+            no_room("bitmap", out.len(), if begins_elsewhere { u64::from(base) } else { received })?;
             Aeth { syndrome: 0, msn: cumulative }.put(out)?;
         }
         Repr::Data { .. } => put_write(format, payload, out)?,

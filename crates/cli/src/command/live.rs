@@ -137,6 +137,15 @@ fn check_inputs(args: &SendArgs, inputs: &[Input]) -> Result<(), Failure> {
         ));
     }
     let names: Vec<String> = inputs.iter().map(Input::name).collect();
+    let part = names
+        .iter()
+        .find_map(|name| name.strip_suffix(".part").filter(|of| names.iter().any(|name| name == of)));
+    if let Some(of) = part {
+        return Err(Failure::Input(format!(
+            "\"{of}.part\" is the name of \"{of}\" until it is whole\n  help: send \"{of}\" first, and the \
+             other in a transfer after it"
+        )));
+    }
     let twice = names.iter().enumerate().find(|(number, name)| names[..*number].contains(name));
     twice.map_or(Ok(()), |(_, name)| {
         Err(Failure::Input(format!(

@@ -2,10 +2,10 @@
 
 use crate::common::{Ended, Place};
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
 fn free_address() -> String {
@@ -81,6 +81,32 @@ fn a_stream_from_standard_input_to_standard_output() {
     end(sender).expect(0);
 }
 
+/// What a stream has brought so far is sent while it pauses, in messages of whatever size.
+#[test]
+fn a_stream_that_pauses_is_sent_so_far() {
+    let (place, at) = (Place::new(), free_address());
+    let mut receiver = begin_receiver(&place, &at, &["--out", "-"]);
+    let mut sender = place.command(&["live", "send", "-", "--to", &at, "--message", "1000B"]);
+    let sender = sender.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut sender = sender.spawn().unwrap();
+    let mut stream = sender.stdin.take().unwrap();
+    stream.write_all(&[7; 8000]).unwrap();
+    let mut arrived = receiver.stdout.take().unwrap();
+    let reader = spawn(move || {
+        let mut bytes = [0; 8000];
+        arrived.read_exact(&mut bytes).map(|()| bytes)
+    });
+    let begun = now();
+    while !reader.is_finished() && begun.elapsed() < Duration::from_secs(5) {
+        sleep(Duration::from_millis(20));
+    }
+    let has_arrived = reader.is_finished();
+    drop(stream);
+    assert!(reader.join().unwrap().unwrap() == [7; 8000]);
+    assert!(has_arrived, "nothing arrives before the end of the stream");
+    assert!(sender.wait().unwrap().success() && receiver.wait().unwrap().success());
+}
+
 /// Each end reports within seconds that the other was killed or stopped. A receiver whose sender is gone leaves no
 /// part of a file behind.
 #[test]
@@ -125,12 +151,14 @@ fn bad_input_has_one_clear_error() {
     place.write("a", "a");
     place.write("b/a", "a");
     let nobody = free_address();
-    let cases: [(&[&str], i32, &str); 22] = [
+    place.write("a.part", "b");
+    let cases: [(&[&str], i32, &str); 23] = [
         (&["live", "send", "a", "--to", "192.0.2.1:4791"], 2, "--unprotected"),
         (&["live", "receive", "--listen", "0.0.0.0:4791"], 2, "--unprotected"),
         (&["live", "send", "nothing"], 2, "nothing: cannot be read: no such file or folder"),
         (&["live", "send", "b"], 2, "it is a folder"),
         (&["live", "send", "a", "b/a"], 2, "two files arrive with the name \"a\""),
+        (&["live", "send", "a.part", "a"], 2, "\"a.part\" is the name of \"a\" until it is whole"),
         (&["live", "send", "a", "--to", &nobody], 1, "start it first: anabranch live receive --listen"),
         (
             &["live", "send", "-", "--to", "127.0.0.1:1", "--to", "127.0.0.1:2"],

@@ -22,6 +22,8 @@ use std::time::Duration as RealDuration;
 
 /// The largest payload in bytes unless the user sets the payload: the largest MTU of RoCEv2.
 const USUAL_PAYLOAD: u16 = 4096;
+/// The smallest payload in bytes.
+const LEAST_PAYLOAD: u16 = 64;
 /// The most messages per queue pair, on average, that are sent at the same time.
 const MESSAGES_AT_ONCE: u64 = 4;
 /// The most messages per queue pair, on average, that the receiver has not written yet.
@@ -403,6 +405,23 @@ fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
         socket.connect(to).ok()?;
         getsockopt(&socket, IpMtu).ok()
     };
-    let room = mtu().unwrap_or(1500) as usize - MOST_OVERHEAD.min(1000);
-    USUAL_PAYLOAD.min((room & !3) as u16)
+    payload_within(mtu().and_then(|mtu| mtu.try_into().ok()).unwrap_or(1500))
+}
+
+/// The largest payload for an MTU. It is never smaller than one that a user may name.
+fn payload_within(mtu: usize) -> u16 {
+    let room = mtu.saturating_sub(MOST_OVERHEAD) & !3;
+    room.clamp(LEAST_PAYLOAD.into(), USUAL_PAYLOAD.into()) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_fits_every_mtu() {
+        assert_eq!([1_500, 9_000, 65_536].map(payload_within), [1_380, 4_096, 4_096]);
+        // The longest headers alone fill a link of IPv4's smallest MTU.
+        assert_eq!([68, 117, 118, 200].map(payload_within), [64, 64, 64, 80]);
+    }
 }

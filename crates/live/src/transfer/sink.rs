@@ -10,8 +10,8 @@ use crc32fast::Hasher;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{File, OpenOptions, remove_file, rename};
-use std::io::{ErrorKind, stdout};
+use std::fs::{File, OpenOptions, hard_link, remove_file, rename};
+use std::io::{self, ErrorKind, stdout};
 use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -80,10 +80,7 @@ impl Sink {
             Output::Folder(folder) => {
                 let (whole, part) = (folder.join(&name), folder.join(format!("{name}.part")));
                 if whole.exists() {
-                    return Err(LiveError::Broken(format!(
-                        "{} exists already\n  help: name another folder with --out",
-                        whole.display()
-                    )));
+                    return Err(exists(&whole));
                 }
                 let file = OpenOptions::new().write(true).create_new(true).open(&part).map_err(|error| {
                     match error.kind() {
@@ -242,10 +239,32 @@ impl Arriving {
             )));
         }
         if let Some((_, part)) = self.file.take() {
-            let renamed = rename(&part, part.with_file_name(&self.name));
-            renamed.map_err(system(&format!("{} cannot be written", self.name)))?;
+            let whole = part.with_file_name(&self.name);
+            if let Err(error) = rename_to_new(&part, &whole) {
+                // An error is ignored, because the file's name shows that it is not whole.
+                let _ = remove_file(&part);
+                return Err(match error.kind() {
+                    ErrorKind::AlreadyExists => exists(&whole),
+                    _ => system(&format!("{} cannot be written", self.name))(error),
+                });
+            }
         }
         Ok(Stored { number, name: mem::take(&mut self.name), bytes, crc32: format!("{crc:08x}") })
+    }
+}
+
+fn exists(file: &Path) -> LiveError {
+    LiveError::Broken(format!("{} exists already\n  help: name another folder with --out", file.display()))
+}
+
+/// Renames a file, unless there is one with the new name.
+fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    match hard_link(from, to) {
+        Ok(()) => remove_file(from),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has hard links.
+        Err(_) if to.exists() => Err(ErrorKind::AlreadyExists.into()),
+        Err(_) => rename(from, to),
     }
 }
 
@@ -272,6 +291,32 @@ mod tests {
         let stored = sink.next_whole().unwrap().unwrap();
         assert_eq!((stored.name.as_str(), stored.bytes), ("a", 25));
         assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), bytes);
+    }
+
+    /// A file that appears while another is received is not overwritten, even by a name that ends with `.part`.
+    #[test]
+    fn a_file_that_appears_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |sink: &mut Sink, number: u32, bytes: &[u8]| {
+            sink.put(number * MOST_MESSAGES, bytes.to_vec(), &mut Vec::new()).unwrap();
+            sink.end(number, (1, bytes.len() as u64, crc32fast::hash(bytes)));
+        };
+        let mut sink = Sink::new(Output::Folder(folder.path().to_owned()), 10);
+        sink.begin(0, "a.part".to_owned()).unwrap();
+        sink.begin(1, "a".to_owned()).unwrap();
+        put(&mut sink, 0, b"first");
+        let error = sink.next_whole().unwrap_err().to_string();
+        assert!(error.contains("a.part exists already"), "{error}");
+        put(&mut sink, 1, b"second");
+        assert_eq!(sink.next_whole().unwrap().unwrap().name, "a");
+        assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), b"second");
+        sink.begin(2, "b".to_owned()).unwrap();
+        std::fs::write(folder.path().join("b"), "mine").unwrap();
+        put(&mut sink, 2, b"third");
+        let error = sink.next_whole().unwrap_err().to_string();
+        assert!(error.contains("b exists already"), "{error}");
+        assert_eq!(std::fs::read(folder.path().join("b")).unwrap(), b"mine");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "parts are removed");
     }
 
     #[test]

@@ -7,8 +7,9 @@ use crc32fast::Hasher;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Stdin, stdin};
+use std::io::{ErrorKind, Read, stdin};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 /// A file or a stream to be sent.
@@ -43,14 +44,9 @@ pub enum Part {
     End { number: u32, messages: u32, bytes: u64, crc: u32 },
 }
 
-enum Reader {
-    File(File),
-    Standard(Stdin),
-}
-
 /// The file that is being read.
 struct Open {
-    reader: Reader,
+    reader: File,
     name: String,
     number: u32,
     messages: u32,
@@ -104,7 +100,7 @@ impl Source {
 
     /// The file descriptor of the input to wait for, if it has no bytes at present.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.open.as_ref().filter(|_| self.waits).map(|open| open.reader.fd())
+        self.open.as_ref().filter(|_| self.waits).map(|open| open.reader.as_fd())
     }
 
     /// The next part. None at the end, or if the stream has no bytes at present. A message may reuse a buffer of
@@ -123,14 +119,14 @@ impl Source {
         }
         self.waits = false;
         while self.filled < self.message_bytes && !open.is_at_end {
-            if !open.reader.is_ready() {
+            if !is_ready(&open.reader) {
                 self.waits = true;
                 return Ok(None);
             }
             match open.reader.read(&mut self.part[self.filled..]) {
                 Ok(0) => open.is_at_end = true,
                 Ok(bytes) => self.filled += bytes,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
                 Err(error) => return Err(system(&format!("{} cannot be read", open.name))(error)),
             }
         }
@@ -161,11 +157,16 @@ impl Source {
         let name = input.name();
         let unreadable = |error| system(&format!("{name} cannot be read"))(error);
         let (reader, bytes) = match input {
-            Input::Standard => (Reader::Standard(stdin()), None),
+            // Bytes in the buffer of `Stdin` would be invisible to `is_ready`.
+            Input::Standard => {
+                (stdin().as_fd().try_clone_to_owned().map(File::from).map_err(unreadable)?, None)
+            }
             Input::File(path) => {
-                let file = File::open(path).map_err(unreadable)?;
+                // A named pipe opens at once, and is ready when its writer is there.
+                let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+                let file = file.map_err(unreadable)?;
                 let metadata = file.metadata().map_err(unreadable)?;
-                (Reader::File(file), metadata.is_file().then_some(metadata.len()))
+                (file, metadata.is_file().then_some(metadata.len()))
             }
         };
         let number = self.files;
@@ -180,24 +181,8 @@ impl Source {
     }
 }
 
-impl Reader {
-    fn fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Reader::File(file) => file.as_fd(),
-            Reader::Standard(stdin) => stdin.as_fd(),
-        }
-    }
-
-    /// Whether a read returns at once. A read that waits would stop the signs of life.
-    fn is_ready(&self) -> bool {
-        let mut fds = [PollFd::new(self.fd(), PollFlags::POLLIN)];
-        !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))
-    }
-
-    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Reader::File(file) => file.read(out),
-            Reader::Standard(stdin) => stdin.lock().read(out),
-        }
-    }
+/// Whether a read returns at once. A read that waits would stop the signs of life.
+fn is_ready(file: &File) -> bool {
+    let mut fds = [PollFd::new(file.as_fd(), PollFlags::POLLIN)];
+    !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))
 }

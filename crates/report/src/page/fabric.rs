@@ -32,7 +32,7 @@ pub(super) fn section(set: &ResultSet) -> String {
     }
     let longest = longest_queue(set);
     let hot = longest.and_then(|run| hot(facts, &run.peak_queue_link));
-    let (shown, like) = shown(facts, hot);
+    let Shown { planes: shown, left_out, alike, like } = shown(facts, hot);
     let mut html = "<section><h2>Fabric</h2><div class=\"fabric\">".to_owned();
     for &plane in &shown {
         let name = if facts.planes.len() > 1 { format!("plane {plane}") } else { String::new() };
@@ -48,8 +48,17 @@ pub(super) fn section(set: &ResultSet) -> String {
         notes
             .push(format!("At most {MOST_BOXES} boxes are drawn in a row, which stand for all that it has."));
     }
-    if shown.len() < facts.planes.len() {
-        notes.push(format!("The other {} planes are like plane {like}.", facts.planes.len() - shown.len()));
+    if left_out > 0 {
+        notes.push(match left_out {
+            1 => "1 more plane has faults.".to_owned(),
+            _ => format!("{left_out} more planes have faults."),
+        });
+    }
+    if alike > 0 {
+        notes.push(match alike {
+            1 => format!("The other plane is like plane {like}."),
+            _ => format!("The other {alike} planes are like plane {like}."),
+        });
     }
     if let Some(run) = longest {
         let (length, link) = (bytes(run.peak_queue_bytes as f64), escape(&run.peak_queue_link));
@@ -78,28 +87,49 @@ fn hot(facts: &FabricFacts, link: &str) -> Option<Hot> {
     let (switch, side) = link.split_once('/')?;
     let word = switch.split(':').next()?;
     let at = facts.planes.get(plane)?.tiers.iter().position(|tier| tier.word == word)?;
-    let tier = if side.starts_with("up") { at + 1 } else { at };
-    (tier < facts.planes[plane].tiers.len()).then_some(Hot { plane, tier })
+    let tiers = &facts.planes[plane].tiers;
+    let is_up = side.starts_with("up");
+    // Ports to the same tier are called `up` too.
+    if is_up && tiers[at].level_cables > 0 {
+        return None;
+    }
+    let tier = if is_up { at + 1 } else { at };
+    (tier < tiers.len()).then_some(Hot { plane, tier })
 }
 
-/// The planes that have a picture, and the first ordinary plane, which has neither a fault nor the longest queue. All
-/// planes have a picture if there are at most [`MOST_PLANES`], and the second result is then 0. Otherwise the first
-/// ordinary plane and the first few of the planes that are not ordinary have a picture.
-fn shown(facts: &FabricFacts, hot: Option<Hot>) -> (Vec<usize>, usize) {
+/// The planes that have a picture, and the numbers of the others.
+struct Shown {
+    planes: Vec<usize>,
+    /// The number of other planes with a fault.
+    left_out: usize,
+    /// The number of other planes that are like the plane `like`.
+    alike: usize,
+    like: usize,
+}
+
+/// The planes that have a picture: all, if there are at most [`MOST_PLANES`]. Otherwise they are the one with the
+/// longest queue, the first few of those with a fault, and the first one of the others.
+fn shown(facts: &FabricFacts, hot: Option<Hot>) -> Shown {
     let all = 0..facts.planes.len();
     if all.len() <= MOST_PLANES {
-        return (all.collect(), 0);
+        return Shown { planes: all.collect(), left_out: 0, alike: 0, like: 0 };
     }
-    let has_faults = |tier: &TierFacts| tier.faulty_switches + tier.faulty_cables > 0;
-    let differs = |plane: &usize| {
-        hot.is_some_and(|hot| hot.plane == *plane) || facts.planes[*plane].tiers.iter().any(has_faults)
-    };
-    let (special, alike): (Vec<usize>, Vec<usize>) = all.partition(differs);
-    let like = alike.first().copied().unwrap_or(0);
-    let mut shown: Vec<usize> = special.into_iter().take(MOST_PLANES - 1).chain([like]).collect();
-    shown.sort_unstable();
-    shown.dedup();
-    (shown, like)
+    let has_faults =
+        |tier: &TierFacts| tier.faulty_switches + tier.faulty_cables + tier.faulty_level_cables > 0;
+    let is_hot = |plane: &usize| hot.is_some_and(|hot| hot.plane == *plane);
+    let differs = |plane: &usize| is_hot(plane) || facts.planes[*plane].tiers.iter().any(has_faults);
+    let (mut special, alike): (Vec<usize>, Vec<usize>) = all.partition(differs);
+    special.sort_by_key(|plane| !is_hot(plane));
+    let room = MOST_PLANES - usize::from(!alike.is_empty());
+    let left_out = special.len().saturating_sub(room);
+    let mut planes: Vec<usize> = special.into_iter().take(room).chain(alike.first().copied()).collect();
+    planes.sort_unstable();
+    Shown {
+        planes,
+        left_out,
+        alike: alike.len().saturating_sub(1),
+        like: alike.first().copied().unwrap_or(0),
+    }
 }
 
 fn picture(facts: &FabricFacts, number: usize, name: &str, hot: Option<Hot>) -> String {
@@ -193,6 +223,10 @@ fn of_switches(tier: &TierFacts) -> String {
         0 => String::new(),
         cables => format!(", {cables} cables between them"),
     };
+    let level = match tier.faulty_level_cables {
+        0 => level,
+        faulty => format!("{level}, {faulty} of these with a fault"),
+    };
     format!("{}: {} {noun}{faulty}{level}", tier.word, tier.switches)
 }
 
@@ -280,5 +314,32 @@ mod tests {
             (html.matches("<rect class=\"x\"").count(), html.matches("<path class=\"x\"").count()),
             (1, 1)
         );
+    }
+
+    /// The others are like a plane without faults only if they have none either.
+    #[test]
+    fn of_many_planes_with_faults_a_few_are_shown() {
+        let mut set = set(8);
+        set.runs[0].peak_queue_link = "plane:6/spine:1/down:4".to_owned();
+        [1, 2, 3, 5].into_iter().for_each(|plane| set.facts.fabric.planes[plane].tiers[1].faulty_cables = 1);
+        let html = section(&set);
+        let shown = [0, 1, 2, 6].map(|plane| html.contains(&format!("<h3>plane {plane}</h3>")));
+        assert_eq!((shown, html.matches("<svg").count()), ([true; 4], 4));
+        assert!(html.contains("2 more planes have faults. The other 2 planes are like plane 0."), "{html}");
+        set.facts.fabric.planes.iter_mut().for_each(|plane| plane.tiers[1].faulty_cables = 1);
+        let html = section(&set);
+        assert!(html.contains("4 more planes have faults.") && !html.contains("are like"), "{html}");
+    }
+
+    #[test]
+    fn faults_of_cables_within_a_tier_are_not_drawn_below_it() {
+        let mut set = set(1);
+        let tor = &mut set.facts.fabric.planes[0].tiers[0];
+        (tor.level_cables, tor.faulty_level_cables) = (8, 2);
+        let html = section(&set);
+        assert!(html.contains("tor: 32 switches, 8 cables between them, 2 of these with a fault"), "{html}");
+        assert!(!html.contains("<path class=\"x\""), "{html}");
+        // A port `up` of such a tier may lead to the same tier.
+        assert!(!html.contains(">longest queue<"), "{html}");
     }
 }

@@ -5,13 +5,10 @@ use crate::terms::TERMS;
 
 /// The list of the terms that `body` uses, collapsed at first. It is empty if `body` uses none.
 pub(super) fn section(body: &str) -> String {
-    // The hyphen of `-<wbr>` may be a part of the term or only mark a break, so the text is searched both without and
-    // with the hyphen.
-    let words =
-        [body.replace("-<wbr>", "").replace("<br>", " "), body.replace("-<wbr>", "-").replace("<br>", " ")];
+    let words = body.replace("<br>", " ");
     let mut list = String::new();
     for term in TERMS {
-        let used = term.names.iter().filter(|name| words.iter().any(|text| is_in(text, name)));
+        let used = term.names.iter().filter(|name| is_in(&words, name));
         let names: Vec<String> = used.map(|name| escape(name)).collect();
         if !names.is_empty() {
             list.push_str(&format!("<dt>{}</dt><dd>{}.</dd>", names.join(", "), prose(term.means)));

@@ -96,7 +96,7 @@ fn least_hurt_is_slow(schemes: &[(&str, &RankedScheme)]) -> Option<String> {
 
 /// A sentence that names scenario keys and values with which the faults may affect the data of more schemes.
 pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
-    let rows = set.runs.iter().flat_map(|run| run.faults.iter().map(move |row| (row, run.sim_time_us)));
+    let rows = set.actual().iter().flat_map(|run| run.faults.iter().map(move |row| (row, run.sim_time_us)));
     let (late, met): (Vec<_>, Vec<_>) =
         rows.filter(|(row, _)| row.data_packets == 0).partition(|(row, ends)| row.at_us > *ends);
     let mut points = set.facts.points.iter();

@@ -399,6 +399,17 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
         "Note: For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in [[fault]], or \
          longer messages."
     );
+    let of_file =
+        FaultRow { kind: "packet-loss".into(), on: "error-rate:0.001".into(), ..FaultRow::default() };
+    let baselines: Vec<RunRow> = hit
+        .runs
+        .iter()
+        .map(|run| RunRow { baseline: true, faults: vec![of_file.clone()], ..run.clone() })
+        .collect();
+    let whole = hit.runs.len();
+    hit.runs.extend(baselines);
+    assert!(last(&hit).contains("let the faults begin before the runs end"), "{}", last(&hit));
+    hit.runs.truncate(whole);
     set_scenario(&mut hit, "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks\"\nper_hour = 0.01\n");
     assert!(last(&hit).contains("a higher `per_hour` in [[fault]]"), "{}", last(&hit));
 }

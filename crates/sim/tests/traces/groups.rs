@@ -100,6 +100,9 @@ fn mistakes_about_groups_are_explained() {
         ("{\"1\": []}", two("1"), "groups.json: group `1` has 0 ranks of 2"),
         ("{\"0\": [1]}", two("0"), "groups.json: group `0` has 1 ranks of 2: `0` stands for all of them"),
         ("{\"a b\": [1]}", two("0"), "groups.json: the name `a b` is not simulated"),
+        ("{\"a#b\": [0, 1]}", two("a#b"), "groups.json: the name `a#b` is not simulated"),
+        ("{\"after\": [0, 1]}", two("after"), "groups.json: the name `after` is not simulated"),
+        ("{\"control\": [0, 1]}", two("control"), "groups.json: the name `control` is not simulated"),
         ("[[0, 1]]", two("1"), "groups.json: expected {\"1\": [0, 1], \"2\": [2, 3]}"),
         (
             groups,

@@ -20,6 +20,21 @@ fn error(headers: Headers, bytes: &[u8]) -> String {
     decode(&Format::new(headers), &REFERENCE, bytes).unwrap_err().to_string()
 }
 
+/// An ACK of DCP has no bitmap, wherever it begins.
+#[test]
+fn an_ack_of_dcp_has_no_room_for_a_bitmap() {
+    for (base, received) in [(0, 6), (7, 6), (9, 0), (9, 6)] {
+        let packet = Packet {
+            repr: Repr::ack(7).with_received(base, received),
+            ..Packet::nack(QpId(1), HostId(2), 3)
+        };
+        let error = encoded(Headers::Dcp, packet, &Payload::default()).unwrap_err();
+        assert_eq!(error.field, "bitmap", "{base} {received}");
+    }
+    let packet = Packet { repr: Repr::ack(7), ..Packet::nack(QpId(1), HostId(2), 3) };
+    encoded(Headers::Dcp, packet, &Payload::default()).unwrap();
+}
+
 fn nack() -> Vec<u8> {
     encoded(Headers::Extended, Packet::nack(QpId(1), HostId(2), 3), &Payload::default()).unwrap()
 }

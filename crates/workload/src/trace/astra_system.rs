@@ -157,10 +157,13 @@ impl System {
             }
             ("allgather", _) => {
                 // `bytes` is the size of the result, and each dimension multiplies the data that a rank has.
-                now = bytes / self.dims.iter().map(|size| u64::from(*size)).product::<u64>();
-                for (dim, size) in sizes {
-                    now *= size;
-                    phases.extend(in_dim("allgather", dim, now)?);
+                let mut results = Vec::new();
+                for (dim, size) in sizes.into_iter().rev() {
+                    results.push((dim, now));
+                    now = now.div_ceil(size);
+                }
+                for (dim, bytes) in results.into_iter().rev() {
+                    phases.extend(in_dim("allgather", dim, bytes)?);
                 }
             }
             (name, _) => {

@@ -10,7 +10,8 @@
 //!   type is the launch of a collective, and counts as a computation. The size is that of a rank's data before the
 //!   collective, as in ASTRA-sim, whose ring AllGather sends messages of `comm_size`. The result of an AllGather is
 //!   therefore larger by the factor of the number of ranks. A broadcast comes from the first rank of its group, since
-//!   no attribute names another rank;
+//!   no attribute names another rank. A collective of no bytes has no messages, and its nodes end at once: it is no
+//!   barrier. NCCL discards such collectives too (`taskAppend` in its `enqueue.cc`);
 //! - `METADATA`: has no effect.
 //!
 //! `pg_name` names the group, or `comm_group` in traces of older tools. Without a name, or with an empty name or `0`,
@@ -96,6 +97,9 @@ fn rank_to_text(bytes: &[u8], groups: &Groups, text: &mut String) -> Result<(), 
     Ok(())
 }
 
+/// The collectives, as the text writes them.
+const COLLECTIVES: [&str; 5] = ["allreduce", "allgather", "broadcast", "alltoall", "reducescatter"];
+
 /// Whether `text` is an output of [`to_text`].
 pub fn is_text(text: &str) -> bool {
     text.starts_with("chakra of ")
@@ -165,6 +169,16 @@ pub fn waiting_by_control(text: &str) -> usize {
         .count()
 }
 
+/// The number of nodes in an output of [`to_text`] that are collectives of no bytes.
+pub fn without_bytes(text: &str) -> usize {
+    let is_empty = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        ["group" | "rank", ..] => false,
+        [_, kind, "0", ..] => COLLECTIVES.contains(&kind),
+        _ => false,
+    };
+    text::lines(text).skip(1).filter(|(_, line)| is_empty(line)).count()
+}
+
 /// The number of nodes in an output of [`to_text`] that depend on nodes that do not exist.
 pub fn waiting_for_missing(text: &str, without_control: bool) -> usize {
     let mut waiting = 0;
@@ -188,4 +202,16 @@ pub fn waiting_for_missing(text: &str, without_control: bool) -> usize {
     }
     count(&rank);
     waiting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collectives_of_no_bytes_are_counted() {
+        let text = "chakra of 1 ranks\ngroup allreduce 0\nrank 0\n1 allreduce 0\n2 alltoall 0 group 7 after 1\n3 send 0 0 1\n\
+                    4 allgather 10 after 0\n";
+        assert_eq!(without_bytes(text), 2);
+    }
 }

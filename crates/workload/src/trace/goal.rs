@@ -85,6 +85,8 @@ fn without_comments(text: &str) -> Result<String, u32> {
                 None => return Err(plain.matches('\n').count() as u32 + 1),
             },
         };
+        // A comment divides words.
+        plain.push(' ');
         plain.extend(rest[at..end].chars().filter(|c| *c == '\n'));
         rest = &rest[end..];
     }
@@ -269,5 +271,15 @@ fn tail(mut words: &[&str]) -> Result<Tail, Problem> {
     match words {
         [] => Ok(tail),
         [word, ..] => Err(format!("{} has no value behind it", quote(word)).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_divides_words() {
+        assert_eq!(without_comments("send/*x\n*/8b // y\nto").as_deref(), Ok("send \n8b  \nto"));
     }
 }

@@ -213,7 +213,11 @@ impl TraceSpec {
         let by_control = if self.without_control { chakra::waiting_by_control(text) } else { 0 };
         let control = (by_control > 0)
             .then(|| format!("{by_control} nodes of {file} do not wait for what they depend on by control"));
-        [one, missing, control].into_iter().flatten().collect()
+        let empty = chakra::without_bytes(text);
+        let empty = (empty > 0).then(|| {
+            format!("{empty} nodes of {file} are collectives of no bytes, which end at once and synchronise no ranks")
+        });
+        [one, missing, control, empty].into_iter().flatten().collect()
     }
 }
 

@@ -5,6 +5,10 @@
 //! relaxed, all earlier puts to the same GPU too. A read from another GPU consists of a request of [`READ`] bytes and
 //! a response. A put of packets has twice the bytes, since it includes flags, and readers of the chunk wait for its
 //! arrival. Copying and reducing take no time. Each channel has its own queue pair.
+//!
+//! The n-th acquisition of a semaphore, in the order of the file, waits for the n-th release, whichever thread block
+//! comes first. All packets of a chunk must be there before any is read, since an execution has one flag for all of
+//! them: a plan that writes packets to a chunk again after reading it is refused as a cycle.
 
 mod plan;
 

@@ -38,9 +38,13 @@ fn fabric_facts(on: &Topology, faults: &[FaultSpec], seed: u64) -> FabricFacts {
             if !counts {
                 continue;
             }
-            *(if peer == switch.tier { &mut facts.level_cables } else { &mut facts.cables }) += 1;
+            let [all, faulty] = match peer == switch.tier {
+                true => [&mut facts.level_cables, &mut facts.faulty_level_cables],
+                false => [&mut facts.cables, &mut facts.faulty_cables],
+            };
+            *all += 1;
+            *faulty += u32::from(cables.contains(&link.min(on.reverse(link))));
             facts.bps = facts.bps.max(port.rate.0);
-            facts.faulty_cables += u32::from(cables.contains(&link.min(on.reverse(link))));
         }
     }
     FabricFacts { hosts: on.hosts, servers: on.servers.as_ref().map(|servers| servers.count()), planes }
@@ -86,7 +90,12 @@ mod tests {
             facts.planes[plane].tiers.iter().map(|t| (t.faulty_switches, t.faulty_cables)).collect::<Vec<_>>()
         };
         assert_eq!((faulty(0), faulty(1)), (vec![(0, 0), (1, 0)], vec![(0, 0), (0, 1)]));
-        let torus = fabric("kind = \"torus\"\ndims = [4, 4]", "");
+        let torus = fabric(
+            "kind = \"torus\"\ndims = [4, 4]",
+            "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\n",
+        );
+        let tier = &torus.planes[0].tiers[0];
+        assert_eq!((tier.faulty_cables, tier.faulty_level_cables), (0, 1));
         assert_eq!((torus.planes[0].tiers[0].level_cables, torus.servers), (32, None));
     }
 }

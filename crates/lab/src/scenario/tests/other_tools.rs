@@ -225,8 +225,11 @@ fn every_file_is_read_or_refused_for_its_reason() {
     let Some(folder) = folder() else { return };
     for &(name, its, refused) in FILES {
         let Some((topology, workload, ranks)) = scenario(name, its) else { continue };
-        let text =
-            format!("schemes = [\"reps\"]\nseeds = [1]\n[topology]\n{topology}\n[workload]\n{workload}\n");
+        let scheme = match its {
+            Use::Setup => format!("schemes = [\"dcqcn\"]\nsetup = \"{name}\""),
+            _ => "schemes = [\"reps\"]".to_owned(),
+        };
+        let text = format!("{scheme}\nseeds = [1]\n[topology]\n{topology}\n[workload]\n{workload}\n");
         let files = WithJob { disk: Disk(folder.clone()), ranks };
         let checked =
             read("s.toml", &text, &files, &Overrides::default()).and_then(|scenario| scenario.check());

@@ -45,6 +45,14 @@ fn an_allreduce_is_divided_over_the_dimensions() {
     );
 }
 
+/// A part of an AllGather may have fewer bytes than there are ranks, as one of a ReduceScatter may.
+#[test]
+fn a_small_allgather_has_bytes_in_all_dimensions() {
+    let (small, odd) = (phases(&system(), Algorithm::AllgatherRing, 3), 1601);
+    assert_eq!(small, [(Algorithm::AllgatherRing, Some(0), 2), (Algorithm::AllgatherRing, Some(1), 3)]);
+    assert_eq!(phases(&system(), Algorithm::AllgatherRing, odd)[1].2, odd);
+}
+
 #[test]
 fn groups_of_a_dimension_share_the_other_places() {
     let system = system();

@@ -188,7 +188,9 @@ impl<'a> Groups<'a> {
         let ranks: BTreeMap<String, Vec<u32>> = serde_json::from_str(text)
             .map_err(|error| wrong(format!("expected {{\"1\": [0, 1], \"2\": [2, 3]}}: {error}").into()))?;
         for (name, ranks) in &ranks {
-            if name.is_empty() || name.contains(char::is_whitespace) {
+            // These mean something else in a line of the text.
+            let is_reserved = name.contains('#') || ["after", "control"].contains(&name.as_str());
+            if name.is_empty() || name.contains(char::is_whitespace) || is_reserved {
                 return Err(wrong(Problem::with_text(
                     format!("the name {} is not simulated", quote(name)),
                     "a number",

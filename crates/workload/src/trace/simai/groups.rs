@@ -175,6 +175,10 @@ impl Groups {
             Some("HYBRID_TRANSFORMER_FWD_IN_BCKWD" | "HYBRID_TRANSFORMER") => {}
             Some("MICRO") => {
                 return match words.next() {
+                    None if open > MOST_RANKS => Err(GroupError::Ranks(Problem::with_value(
+                        format!("there are at most {MOST_RANKS} ranks, not {open}"),
+                        MOST_RANKS,
+                    ))),
                     None => Ok(Groups {
                         tensor: 1,
                         data: open,
@@ -347,6 +351,15 @@ mod tests {
         assert!(!Groups { stages: 1, ..simai }.overlap(Group::DataOfExpert));
         assert_eq!(simai.first(8).map(|groups| (groups.data, groups.stages)), Ok((2, 2)));
         assert_eq!(simai.first(6).unwrap_err().fix, Some(anabranch_base::Fix::value(8)));
+    }
+
+    #[test]
+    fn a_file_of_one_group_has_no_more_ranks_than_others() {
+        let of = |ranks| Groups::read("MICRO", Share { ranks: Some(ranks), ..Share::default() });
+        assert!(of(MOST_RANKS).is_ok());
+        let Err(GroupError::Ranks(problem)) = of(MOST_RANKS + 1) else { panic!("too many ranks") };
+        assert_eq!(problem.message, "there are at most 1048576 ranks, not 1048577");
+        assert_eq!(problem.fix, Some(anabranch_base::Fix::value(MOST_RANKS)));
     }
 
     #[test]

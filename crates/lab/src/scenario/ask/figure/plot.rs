@@ -35,12 +35,17 @@ pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, 
         let message = format!("{key} picks messages, which a plot of this kind does not show one by one");
         return Err(table.wrong(key, message, "kind = \"cdf\", \"flows\" or \"slowdown-by-size\""));
     }
+    let y = table.get::<String>("y")?;
+    if let Some(key) = chosen.filter(|_| y.as_deref() == Some("cct_us")) {
+        let message = format!("{key} picks messages, and cct_us is the time of a job");
+        return Err(table.wrong(key, message, format!("y = \"fct_us\" or \"slowdown\", or no {key}")));
+    }
     let length = |key| Ok(table.get::<Bytes>(key)?.map(|bytes| bytes.0));
     Ok(PlotSpec {
         kind,
         title: table.get("title")?.unwrap_or_else(|| title.to_owned()),
         y: match kind {
-            PlotKind::Cdf => table.get("y")?.unwrap_or_else(|| "fct_us".to_owned()),
+            PlotKind::Cdf => y.unwrap_or_else(|| "fct_us".to_owned()),
             _ => table.need("y")?,
         },
         x: match kind {
@@ -423,6 +428,11 @@ mod tests {
             (PACKETS, "kind = \"flows\"\ny = \"slowdown\"\nx = \"bytes\"", "the messages' length"),
             (PACKETS, "kind = \"cdf\"\ngroup = \"incast\"", "this workload is one"),
             (PACKETS, "kind = \"bar\"\ny = \"drops\"\nmax_bytes = \"1KB\"", "kind = \"cdf\""),
+            (
+                PACKETS,
+                "kind = \"cdf\"\ny = \"cct_us\"\nmin_bytes = \"1KB\"",
+                "y = \"fct_us\" or \"slowdown\"",
+            ),
             (PACKETS, "kind = \"cdf\"\nmax_bytes = 1000", "max_bytes = \"1000B\""),
             (BALLS, "kind = \"flows\"\ny = \"slowdown\"", "a model has no messages"),
             (BALLS, "kind = \"cdf\"", "a model has no messages"),
