@@ -316,7 +316,7 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
 }
 
-/// The case covers one file for all ranks, hosts from a list and from a file, and parallel streams. `runtime` is the
+/// This case covers one file for all ranks, hosts from a list and from a file, and parallel streams. `runtime` is the
 /// duration, and `comm_size` is the number of bytes that a rank has before the collective.
 #[test]
 fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
@@ -456,8 +456,8 @@ fn examples_are_jobs() {
         ["pipeline.goal", "gpt-13b.txt"].into_iter().map(|name| (name.to_owned(), read(name))).collect(),
     );
     let pipeline = run_in(&folder, &text("pipeline.toml"), 1).unwrap_or_else(|error| panic!("{error}"));
-    // A micro-batch takes one computation in each of four stages, and the last of three micro-batches is two
-    // computations behind the first. These are 6 computations of 40 us.
+    // A micro-batch takes one computation in each of four stages. The last of three micro-batches is two computations
+    // behind the first one. This gives 6 computations of 40 us.
     let cct = pipeline.jobs[0].cct_ps.unwrap();
     assert!(cct > (3 + 3) * 40_000 * NS && pipeline.run.extra["compute_max_us"] == 120.0, "{cct}");
     let gpt = scenario::read("gpt-13b.toml", &text("gpt-13b.toml"), &folder, &Overrides::default());
