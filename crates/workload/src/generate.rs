@@ -277,9 +277,9 @@ fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Resul
 }
 
 /// A background of messages. Each of the first `hosts` hosts starts messages after exponentially distributed gaps,
-/// with sizes from a distribution. Without `inter`, destinations are uniformly distributed; with it, that share of
-/// the messages goes to another data centre. Incasts and then a pipeline are added after the background, so that the
-/// messages of the background, their numbers and their random numbers depend on neither.
+/// with sizes from a distribution. Without `inter`, destinations are uniformly distributed. With `inter`, this share
+/// of the messages goes to another data centre. Incasts and a pipeline are added after the background, so that they
+/// change neither the messages of the background nor its random numbers.
 struct Poisson<'a> {
     sizes: SizeDistribution,
     load: f64,

@@ -23,10 +23,10 @@ impl Layout {
         Layout::of((0..ranks).map(|rank| (rank, 0)), 1, false, false)
     }
 
-    /// The layout of ranks in servers, on at least one channel. Each rank has the number of its server and its rail. If
-    /// `alternates` is set, rings visit the ranks of every second server in reverse, so that they enter it on the rail
-    /// by which they left the previous one. `switch` states whether the NVLink switch of a server reduces and
-    /// multicasts.
+    /// The layout of ranks in servers, on at least one channel. `places` has the number of the server and the rail of
+    /// each rank. If `alternates` is set, rings visit the ranks of every second server in reverse, so that they enter
+    /// such a server on the rail by which they left the previous server. `switch` states whether the NVLink switch of
+    /// a server reduces and multicasts.
     pub fn of(
         places: impl Iterator<Item = (u32, u32)>,
         channels: u32,

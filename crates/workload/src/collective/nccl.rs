@@ -109,9 +109,9 @@ const TREE_SHARES: [[f64; 23]; 3] = [
     ],
 ];
 
-/// The channels within a server whose GPUs have this NVLink bandwidth. NCCL's search considers the highest
-/// speed that fits and the lower speeds down to half of this one. The search takes the speed with the largest total
-/// bandwidth. Fast channels are then halved, so that there are more of them.
+/// The channels within a server whose GPUs have this NVLink bandwidth. NCCL's search considers the highest speed that
+/// fits and all speeds down to half of that speed. The search takes the speed with the largest total bandwidth. Fast
+/// channels are then halved, so that there are more of them.
 fn channels_in_server(nvlink: f64) -> Channels {
     let of = |speed: f64| Channels { count: libm::floor(nvlink / speed).max(1.0), speed };
     let first = NVLINK_SPEEDS.into_iter().find(|speed| *speed <= nvlink).unwrap_or(nvlink);
