@@ -1,6 +1,6 @@
-//! Pause frames, and frames of every format with a BTH except that of MRC. Random bytes give an error that names its
-//! place, or a packet. If the headers can carry the offset of a payload, the packet is equal after encoding and
-//! decoding, and can be trimmed if it is data.
+//! Pause frames, and frames of every format with a BTH except that of MRC. Random bytes give a packet or an error with
+//! its place. If the headers can carry the offset of a payload, the packet is equal after encoding and decoding. If
+//! this packet is data, it can be trimmed.
 #![no_main]
 
 use anabranch_base::{Duration, HostId, Time};
