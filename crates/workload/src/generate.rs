@@ -26,8 +26,8 @@ pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     }
 }
 
-/// Warnings, with their lines, about parts of the files of `spec` that are not simulated. `file_text` is the one that
-/// [`build`] takes.
+/// Warnings about parts of the files of `spec` that are not simulated, with the lines of these parts. `file_text`
+/// returns the text of a file, as in [`build`].
 pub fn warnings<'a>(spec: &WorkloadSpec, file_text: &dyn Fn(&str) -> Option<&'a str>) -> Vec<WorkloadError> {
     let WorkloadSpec::Ns3Flows { file, format, .. } = spec else { return Vec::new() };
     file_text(file).map_or_else(Vec::new, |text| ns3::warnings(file, text, *format))

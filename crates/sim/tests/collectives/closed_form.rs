@@ -35,7 +35,7 @@ const US: u64 = 1_000_000;
 ///
 /// ACKs have priority on the links that also carry data. A rank sends an ACK for each packet that it receives, and the
 /// numbers of packets that it sends and receives are equal:
-/// - In a full ring, an ACK precedes each packet, so S = P (T + A). The first floor(L / (T + A)) packets are an
+/// - In a full ring, an ACK precedes each packet, so S = P (T + A). About the first floor(L / (T + A)) packets are an
 ///   exception, because no packet has arrived yet that a rank could acknowledge.
 /// - With one chunk per block and paths longer than a chunk, a rank sends its ACKs while its link is idle, except the
 ///   ACK for the last packet of a chunk. Then S = P T, and each block except the first is delayed by A.

@@ -189,7 +189,7 @@ fn threads_do_not_matter() {
 }
 
 /// Ports of the senders or of the receivers are down. In joined planes, ToRs withdraw these ports once routing learns
-/// of the failure, and packets to these hosts use the other ports.
+/// of the failure. Packets to the hosts with these ports then use the other ports.
 #[test]
 fn tors_withdraw_dead_ports_where_planes_are_joined() {
     let dcn = "kind = \"dcn-plus\"\nservers = 8\nnics = 1\nsegment = 2\npod = 2\nlink = \"200Gbps\"";

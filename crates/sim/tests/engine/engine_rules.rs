@@ -179,8 +179,8 @@ fn control_goes_ahead_of_data() {
 
 #[test]
 fn a_nic_that_is_busy_with_an_ack_sends_data_right_after_it() {
-    // Host 0 begins to send the ACK for the packet of host 1 at 2 * (T + D), and the ACK occupies its link for A. Half
-    // of A later, host 0 gets a packet to send. No other event occurs at host 0 in the meantime.
+    // Host 0 begins to send the ACK for the packet of host 1 at 2 * (T + D). The ACK occupies the link of host 0 for
+    // A. After A / 2, host 0 gets a packet to send. No other event occurs at host 0 in the meantime.
     let answers = 2 * (T + D);
     let post = answers + A / 2;
     let matrix = format!("Nodes 3\nConnections 2\n1->0 start 0 size 4086\n0->2 start {post} size 4086\n");

@@ -1,5 +1,5 @@
-//! Servers whose GPUs are connected by NVLink, with rails and with messages that reach another rail over NVLink (PXN),
-//! compared with closed forms.
+//! Servers whose GPUs are connected by NVLink, compared with closed forms. The servers have rails, and messages reach
+//! another rail over NVLink (PXN).
 
 use super::clusters::{AT_400G, ONE_RAIL_A_LEAF, acknowledged, scenario};
 use super::support::*;

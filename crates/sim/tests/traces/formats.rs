@@ -418,8 +418,8 @@ fn published_files_run_to_their_end() {
     assert_eq!(chakra("chunk = \"1MB\"", &gather), Some(expected));
     let ring = own(8, "algorithm = \"allreduce-ring\"");
     assert_eq!(chakra("chunk = \"1MB\"", &ranks("all_reduce_8/all_reduce", 8)), ring);
-    // A rank computes for 7 us after each of 7 reductions. During this time it sends the ACK for which a block would
-    // otherwise wait.
+    // A rank computes for 7 us after each of 7 reductions. During this time it sends an ACK. Without the computing, a
+    // block would wait for this ACK.
     let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
     assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
     // The trace is that of rank 0 of a run under PyTorch, with broadcasts and AllReduces.

@@ -81,8 +81,8 @@ pub(super) struct Transfer {
 
 /// A builder that makes a plan from steps.
 ///
-/// Algorithms do not declare on which data their chunks depend. A chunk waits for every chunk that contributed to
-/// its bytes since they were last overwritten. These are exactly the chunks that a rank must have received.
+/// Algorithms do not declare on which data their chunks depend. A chunk waits for every chunk that contributed to its
+/// bytes since these bytes were last overwritten. These are exactly the chunks that a rank must have received.
 pub(super) struct Planner {
     plan: Plan,
     chunk: u64,

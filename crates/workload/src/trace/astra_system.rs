@@ -4,11 +4,11 @@
 //! goes through the dimensions one after the other, beginning with the dimension that varies fastest
 //! (`Sys::generate_collective`). Each collective within a dimension is a phase of the part. With `localBWAware`, an
 //! AllReduce is a ReduceScatter in each dimension except the last, an AllReduce in the last dimension, and AllGathers
-//! in reverse order. With `baseline`, it is an AllReduce in each dimension. An AllGather, a ReduceScatter or an
-//! AllToAll always has a phase of its own kind in each dimension. A Broadcast, and a collective by `oneRing` or
-//! `oneDirect`, is among all ranks instead. At most `active-chunks-per-dimension` parts are in one phase at a time. A
-//! collective of a group is cut into parts too, but has only one dimension, and its algorithm does not come from the
-//! file.
+//! in reverse order. With `baseline`, an AllReduce is divided into one AllReduce per dimension. An AllGather, a
+//! ReduceScatter and an AllToAll are always divided into one collective of their kind per dimension. A Broadcast, and
+//! a collective by `oneRing` or `oneDirect`, is among all ranks instead. At most `active-chunks-per-dimension` parts
+//! are in one phase at a time. A collective of a group is cut into parts too, but has only one dimension, and its
+//! algorithm does not come from the file.
 
 #[cfg(test)]
 mod tests;

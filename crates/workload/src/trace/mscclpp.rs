@@ -86,8 +86,8 @@ struct Message {
     to: u32,
     /// The node that receives the message, once it exists.
     received: Option<u32>,
-    /// Whether the message is a put. A wait for a later signal between the same ranks also waits for the put, unless
-    /// the signal is relaxed.
+    /// Whether the message is a put. A wait for a later signal between the same ranks also waits for the put, if the
+    /// signal is not relaxed.
     is_put: bool,
 }
 
