@@ -121,8 +121,8 @@ fn dependencies(root: &Path) -> Result<()> {
         return Ok(());
     }
     step(cargo(root).args(["deny", "check", "bans", "licenses", "sources"]))?;
-    // Without a database, offline cargo-deny fails as it does on an advisory. The folder of the database is therefore
-    // checked first.
+    // Without a database, cargo-deny fails offline, as if it had found an advisory. The folder of the database is
+    // therefore checked first.
     if !has_advisories() {
         println!("SKIPPED: advisories: there is no database; write: cargo deny fetch db");
         return Ok(());

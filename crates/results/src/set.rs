@@ -66,10 +66,10 @@ impl ResultSet {
         self.warnings.iter().cloned().chain(of_runs.iter().map(SharedWarning::to_string)).collect()
     }
 
-    /// The distinct warnings of the runs, each with its schemes and, for each scheme, the number of runs.
+    /// The distinct warnings of the runs. Each has its schemes, and for each scheme the number of runs with the
+    /// warning.
     ///
-    /// Suppose that the sweep changes a fault. A warning about this fault then lists only schemes all of whose runs
-    /// have the warning.
+    /// If the sweep changes a fault, a warning about this fault has only the schemes whose runs all have the warning.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
         let swept_fault = |key: &String| key.strip_prefix("fault.")?.split('.').next()?.parse::<u32>().ok();
         let swept: BTreeSet<u32> =

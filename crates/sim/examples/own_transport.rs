@@ -1,9 +1,9 @@
 //! A custom transport with its own type of packet: `cargo run --release --example own_transport`.
 //!
 //! The receiver answers each data packet with a report. The report contains, in 24 bytes, the receiver's ePSN, the PSN
-//! of the data packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. If a report shows the arrival of a
-//! packet that is more than `reordering` PSNs later, the sender retransmits the earlier packet. The timeout repairs
-//! losses that no report shows.
+//! of the data packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. A packet counts as lost if a
+//! report shows the arrival of a packet whose PSN is more than `reordering` higher. The sender then retransmits the
+//! lost packet. The timeout repairs losses that no report shows.
 
 use anabranch_sim::base::{HostId, MessageId};
 use anabranch_sim::proto::cc::{AckReport, LossCause, LossReport};

@@ -5,8 +5,8 @@ use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The baselines of the runs that have faults. A baseline has the scheme, fabric, workload and seed of such a run, but
-/// none of its faults, measures and observers. Runs that differ only in their faults share one baseline, so that none
-/// is simulated twice.
+/// no measures and no observers. It has no faults either, except some losses of a topology file. Runs that differ only
+/// in their faults share one baseline, so that none is simulated twice.
 ///
 /// The losses of a topology file belong to the fabric. If the scenario has other faults as well, the baseline keeps
 /// these losses, and the difference between the run and the baseline is the cost of the other faults. If the losses

@@ -479,8 +479,8 @@ fn bit_errors_lose_a_packet_by_its_length() {
     assert_losses(&lossy("bit-errors", rate), 1.0 - whole);
 }
 
-/// The uplinks that a fault with a fraction of links selects. Routing reacts immediately, so these uplinks are
-/// recognised because they never carry packets.
+/// The uplinks that a fault with a fraction of links selects. Routing reacts immediately, so these uplinks never carry
+/// packets, and are recognised by this.
 fn chosen(scheme: &str, seed: u64) -> BTreeSet<String> {
     let text = format!(
         r#"

@@ -124,10 +124,9 @@ fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     assert_eq!((result.run.drops, result.run.ecn_marks), (0, 0));
 }
 
-/// The shares stay even if the additive increase per round trip of all eight flows together is large beside a packet.
-/// The increase of the published scripts is 0.18 packets of 1,000 B, and the shares drift apart. From about 0.6
-/// packets on, the shares stay even. The increase may be larger or the packets smaller. With larger packets, the
-/// shares drift further apart.
+/// The additive increase per round trip of all eight flows together decides whether the shares stay even. From about
+/// 0.6 packets on, they stay even. The increase of the published scripts is 0.18 packets of 1,000 B, and the shares
+/// drift apart. With larger packets, the shares drift further apart.
 #[test]
 fn shares_stay_even_where_the_increase_is_large_beside_a_packet() {
     for (settings, evenness) in [

@@ -169,8 +169,8 @@ fn a_lossy_path_is_left() {
         hits.push(run.retransmissions);
     }
     // If the entropy value stayed in use, 2,000 packets would take the path, and 400 would be lost. The first loss
-    // comes after about five packets. Until the loss is detected, a plane carries 29 packets in 10 us, and the path
-    // loses 6 of them. Detection takes 20 to 40 us by packets out of order, and 70 to 90 us by a timeout.
+    // comes after about five packets. In 10 us, a plane carries 29 packets, and the path loses 6 of them. The loss is
+    // detected after 20 to 40 us by packets out of order, and after 70 to 90 us by a timeout.
     assert!(hits[..2].iter().all(|&lost| (1..30).contains(&lost)), "{hits:?}");
     assert!((1..60).contains(&hits[2]), "{hits:?}");
     assert!(hits[1] < hits[2], "a later packet of the path tells sooner than a timeout: {hits:?}");

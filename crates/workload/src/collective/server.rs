@@ -195,8 +195,8 @@ impl Ranks {
         self.gpus.iter().map(|gpu| gpu.host).collect()
     }
 
-    /// The number, among all processors of its host, of the processor that has the number `own` in its rank. No other
-    /// processor of the host has the returned number.
+    /// The number of a processor among all processors of its host. `own` is the number of the processor in its rank.
+    /// No other processor of the host has the returned number.
     pub fn processor(&self, rank: u32, own: u32, among: &mut BTreeMap<(HostId, u32, u32), u32>) -> u32 {
         let gpu = self.gpus[rank as usize];
         if matches!(self.server, None | Some(ServerSpec { ranks: Some(_), .. })) {
