@@ -1,6 +1,6 @@
-//! Pause frames, and frames of every format with a BTH except that of MRC. Random bytes give an error that names its
-//! place, or a packet. If the headers can carry the offset of a payload, the packet is equal after encoding and
-//! decoding, and can be trimmed if it is data.
+//! Pause frames, and frames of every format with a BTH except that of MRC. Random bytes give a packet or an error with
+//! its place. If the headers can carry the offset of a payload, the packet is equal after encoding and decoding. If
+//! this packet is data, it can be trimmed.
 #![no_main]
 
 use anabranch_base::{Duration, HostId, Time};
@@ -81,8 +81,8 @@ fn check(format: &Format, reference: &Reference, bytes: &[u8]) {
     }
 }
 
-/// The frame with a correct IPv4 length and checksum, and a correct ICRC unless it is trimmed. Random bytes rarely
-/// have these.
+/// The frame with a correct IPv4 length and checksum, and with a correct ICRC if it is not trimmed. Random bytes
+/// rarely have correct values.
 fn with_valid_checksums(format: &Format, bytes: &[u8]) -> Option<Vec<u8>> {
     const IP: usize = ETHERNET_BYTES;
     if bytes.len() < IP + 20 + 8 + 12 + ICRC_BYTES || bytes[IP] != 0x45 {

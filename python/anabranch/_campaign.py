@@ -25,8 +25,8 @@ __all__ = ["Dataset", "campaign", "slurm_script"]
 
 #: The largest number of runs in a task of Ray. If each short run were a task, starting tasks would take longer than the runs.
 RUNS_A_TASK = 10
-#: The number of times in a row that workers of a Ray task may end without completing a run. At the last time, the runs of the
-#: task are sent one by one, or the run has failed if it was sent alone.
+#: The number of times in a row that workers of a Ray task may end without completing a run. After the last time, the runs of
+#: the task are sent one by one. If the task has only one run, this run has failed.
 ATTEMPTS = 5
 #: The name of a run that failed, and the reason.
 Failure = tuple[str, Union[str, None]]

@@ -138,8 +138,8 @@ impl Job {
         claimed(&folder, locked(&self.shared.session).resolved(), &self.shared.inputs).map(drop)
     }
 
-    /// Starts all runs, or those whose numbers `only` lists, on `threads` threads. With `threads` 0 there is one per
-    /// core.
+    /// Starts all runs, or those whose numbers `only` lists, on `threads` threads. If `threads` is 0, there is one
+    /// thread per core.
     #[pyo3(signature = (threads, only=None))]
     fn start(&self, threads: usize, only: Option<Vec<usize>>) -> PyResult<()> {
         let mut ended = locked(&self.ended);
@@ -174,9 +174,9 @@ impl Job {
         Ok(())
     }
 
-    /// Waits at most `seconds` seconds for the next run to end. Returns the number of the run and true, or 0 and
-    /// false if the time has passed; none if no further run will end or the job has not started. Ctrl-C ends the wait
-    /// and cancels the runs.
+    /// Waits at most `seconds` seconds for the next run to end. Returns the number of the run and true. Returns 0 and
+    /// false if the time has passed. Returns none if no further run will end or the job has not started. Ctrl-C ends
+    /// the wait and cancels the runs.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(usize, bool)>> {
         let until = now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
         loop {

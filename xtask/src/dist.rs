@@ -95,8 +95,8 @@ impl Release<'_> {
         format!("anabranch-{}-{}", self.version, self.target)
     }
 
-    /// A cargo command that builds for the release and passes `flag`, or else the option for the trained profile, to
-    /// the compiler.
+    /// A cargo command that builds for the release and passes `flag` to the compiler. Without `flag`, it passes the
+    /// option for the trained profile.
     fn cargo(&self, command: &str, flag: Option<String>) -> Command {
         let mut cargo = cargo(self.root);
         cargo.args([

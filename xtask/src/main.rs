@@ -98,8 +98,8 @@ fn lint() -> Result<()> {
     step(cargo(&root).args(["fmt", "--all", "--check"]))?;
     step(cargo(&root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     architecture()?;
-    // The Python package is a separate workspace. Its lock file is checked here, because otherwise only a release
-    // would read it.
+    // The Python package is a separate workspace. Only a release also reads its lock file, so the lock file is checked
+    // here.
     let mut python = cargo(&root);
     python.args(["tree", "--quiet", "--locked", "--manifest-path", "python/Cargo.toml", "--depth", "0"]);
     step(&mut python).context("python/Cargo.lock is stale")?;
@@ -121,7 +121,7 @@ fn dependencies(root: &Path) -> Result<()> {
         return Ok(());
     }
     step(cargo(root).args(["deny", "check", "bans", "licenses", "sources"]))?;
-    // Offline, cargo-deny fails without a database just as it fails on an advisory. The folder of the database is
+    // Without a database, cargo-deny fails offline, as if it had found an advisory. The folder of the database is
     // therefore checked first.
     if !has_advisories() {
         println!("SKIPPED: advisories: there is no database; write: cargo deny fetch db");

@@ -32,8 +32,8 @@ pub fn check(root: &Path, target: &Path, package: &str) -> Result<()> {
     let folder = target.join("xtask");
     let mut build = cargo(root);
     build.args(["rustc", "--package", package, "--lib", "--crate-type", "cdylib", "--target", TARGET]);
-    // The level that the workspace sets for this package would override the first setting. With optimisation, functions
-    // that nothing in the module calls would be left out.
+    // `own_level` is needed because the workspace sets a level for this package, which would override the level of the
+    // profile. With optimisation, functions that nothing in the module calls would be left out.
     let own_level = format!("profile.dev.package.{package}.opt-level=0");
     build.args(["--config", "profile.dev.opt-level=0", "--config", &own_level]);
     build.arg("--target-dir").arg(&folder);
@@ -145,8 +145,8 @@ mod tests {
         [&[text.len() as u8], text.as_bytes()].concat()
     }
 
-    /// A module with `imports` imported functions, followed by functions without arguments or results. Each of the
-    /// latter is given by its name and by the function that it calls.
+    /// A module with `imports` imported functions, followed by `functions` without arguments or results. Each element
+    /// of `functions` has the function's name and the function that it calls.
     fn module(imports: &[(&str, &str)], functions: &[(&str, Option<u8>)]) -> Vec<u8> {
         let count = functions.len() as u8;
         let imported: Vec<u8> =

@@ -57,8 +57,8 @@ const HEAD: &str = "\
 # anew when something was mended. A fault that stays has a reason: `{ count = 90, reason = \"...\" }`.
 ";
 
-/// Fails if a check finds a violation that is not recorded or larger than recorded, or if a recorded violation no
-/// longer exists or is smaller than recorded.
+/// Fails if a check finds a violation that is not recorded, or that is larger than recorded. Also fails if a recorded
+/// violation no longer exists, or is smaller than recorded.
 pub fn check(root: &Path, checks: &[Check]) -> Result<()> {
     let record = read(root)?;
     let mut wrong = Vec::new();
@@ -73,8 +73,8 @@ pub fn check(root: &Path, checks: &[Check]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the record from the present violations. Fails if a violation is not recorded or larger than recorded,
-/// unless `force` is true.
+/// Writes the record from the present violations. If `force` is false, fails for a violation that is not recorded or
+/// that is larger than recorded.
 pub fn write(root: &Path, checks: &[Check], force: bool) -> Result<()> {
     let record = read(root)?;
     let empty = BTreeMap::new();

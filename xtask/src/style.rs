@@ -26,7 +26,7 @@ pub fn check(root: &Path) -> Result<()> {
 /// Writes the record of style violations from the present code.
 ///
 /// # Errors
-/// A violation is not recorded or larger than recorded and `force` is false, or a file cannot be read or written.
+/// `force` is false, and a violation is not recorded or is larger than recorded. A file cannot be read or written.
 pub fn record(root: &Path, force: bool) -> Result<()> {
     let sources = source::production(root)?;
     recorded::write(root, &checks(root, &sources)?, force)

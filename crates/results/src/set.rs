@@ -18,13 +18,13 @@ pub struct ResultSet {
     pub facts: ScenarioFacts,
     /// One row per run (scheme x sweep point x seed), in that order. The rows of the baselines follow.
     pub runs: Vec<RunRow>,
-    /// One row per message of each run. A run may leave out its messages, because collectives have millions of them.
-    /// [`RunRow::flows`] then has their number, but there are no rows.
+    /// One row per message of each run. A run may have no rows, because collectives have millions of messages.
+    /// [`RunRow::flows`] has the number of messages in any case.
     pub flows: Vec<FlowRow>,
     /// One row per job of each run. There are no rows if the workload has no jobs.
     pub jobs: Vec<JobRow>,
-    /// One row per rank of each job that has steps, such as a job from a trace or with transfers over NVLink, and one
-    /// per collective of each job from a trace.
+    /// One row per rank of each job that has steps, for example a job with transfers over NVLink. Each job from a
+    /// trace also has one row per collective.
     pub parts: Vec<PartRow>,
     /// Measured curves in memory.
     pub series: Vec<SeriesRow>,
@@ -32,8 +32,8 @@ pub struct ResultSet {
     pub filed: Vec<FiledCurves>,
     /// The requested runs that failed or never ran. The list is empty if the results are complete.
     pub missing: Vec<MissingRun>,
-    /// Sentences about limits on the meaning of the scenario's results. Those of single runs are in
-    /// [`RunRow::warnings`].
+    /// Sentences about limits on the meaning of the scenario's results. [`RunRow::warnings`] has the warnings of a
+    /// single run.
     pub warnings: Vec<String>,
     /// The figure of a paper that this result set reproduces, with its claims, or `None` for an ordinary run.
     pub figure: Option<Figure>,
@@ -66,10 +66,10 @@ impl ResultSet {
         self.warnings.iter().cloned().chain(of_runs.iter().map(SharedWarning::to_string)).collect()
     }
 
-    /// The distinct warnings of the runs, each with its schemes and the number of their runs.
-    ///
-    /// If the sweep changes a fault, a warning about that fault has only the schemes of which all runs have the
+    /// The distinct warnings of the runs. Each has its schemes, and for each scheme the number of runs with the
     /// warning.
+    ///
+    /// If the sweep changes a fault, a warning about this fault has only the schemes whose runs all have the warning.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
         let swept_fault = |key: &String| key.strip_prefix("fault.")?.split('.').next()?.parse::<u32>().ok();
         let swept: BTreeSet<u32> =
@@ -93,8 +93,8 @@ impl ResultSet {
         found
     }
 
-    /// Every value of the resolved scenario as TOML, by its path. In the path, a list element that has a name is
-    /// identified by this name.
+    /// Every value of the resolved scenario as TOML, by its path. A list element with a name has this name in the
+    /// path, in place of its number.
     pub fn scenario_keys(&self) -> BTreeMap<String, String> {
         let mut keys = BTreeMap::new();
         if let Ok(table) = toml::from_str::<toml::Table>(&self.scenario_toml) {

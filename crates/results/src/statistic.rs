@@ -68,11 +68,10 @@ impl Statistic {
     }
 }
 
-/// A mean over seeds with its uncertainty: the 95 % confidence interval of Student's t over the values of the seeds.
+/// A mean over seeds with the 95 % confidence interval of Student's t.
 ///
-/// The seeds are a few independent samples of the same quantity. With n of them, the interval is the mean plus and
-/// minus t(0.975, n - 1) times s / sqrt(n), where s is the sample standard deviation. For a P99 or a CCT, the values
-/// are the P99 or the CCT of each seed. A single seed has no interval.
+/// For a P99 or a CCT, the values are the P99 or the CCT of each seed. With n seeds, the interval is the mean plus and
+/// minus t(0.975, n - 1) times s / sqrt(n), where s is the sample standard deviation. A single seed has no interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The number of seeds.
@@ -91,8 +90,8 @@ const T_975: [f64; 30] = [
 ];
 
 impl Estimate {
-    /// The estimate from one number per seed, or `None` if there are no numbers. Above 31 seeds, the quantile for 31
-    /// seeds is used, which makes the interval slightly too wide.
+    /// The estimate from one number per seed, or `None` if there are no numbers. With more than 31 seeds, the quantile
+    /// for 31 seeds is used. The interval is then slightly too wide.
     pub fn of(numbers: &[f64]) -> Option<Estimate> {
         let mean = Statistic::Mean.of(numbers)?;
         let seeds = numbers.len();

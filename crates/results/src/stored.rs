@@ -36,8 +36,8 @@ pub(crate) trait Stored: Columns + Sized {
 
     fn rows(batch: &Batch<'_>) -> Result<Vec<Self>, ResultsError>;
 
-    /// The columns in the order of the file. With `key`, these are the columns that identify the run, and otherwise all
-    /// other columns.
+    /// The columns in the order of the file. If `key` is set, these are the columns that identify the run. If `key` is
+    /// not set, these are all other columns.
     fn named(key: bool, rows: &[&Self]) -> Vec<NamedArray> {
         let mut arrays = Self::arrays(rows);
         arrays.retain(|(declared, _)| declared.key == key);

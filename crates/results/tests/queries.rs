@@ -52,8 +52,8 @@ fn results() -> ResultSet {
     }
 }
 
-/// Tests with a query engine that is a module of Python. The interpreter is the one that `ANABRANCH_PYTHON` names, or
-/// else `python3`.
+/// Runs queries with a query engine that is a Python module. `ANABRANCH_PYTHON` names the interpreter. Without this
+/// variable, it is `python3`.
 fn queried_by(engine: &str) {
     let python = std::env::var("ANABRANCH_PYTHON").unwrap_or("python3".to_owned());
     let has = Command::new(&python).args(["-c", &format!("import {engine}")]).output();

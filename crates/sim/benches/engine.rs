@@ -1,8 +1,8 @@
 //! The cost of a packet-hop, measured by `cargo bench -p anabranch-sim`. The time of an iteration divided by its
 //! element count is the time of a hop.
 //!
-//! The chain has 64 switches between the hosts, so 64 of the 65 hops of a packet start at a switch. It measures hops of
-//! switches and the ordering of events, with hardly any transport protocol. The permutation measures all components of
+//! The benchmark `switch_hop` has a chain of 64 switches, so 64 of the 65 hops of a packet start at a switch. It
+//! mainly measures hops of switches and the ordering of events. The benchmark `permutation` measures all components of
 //! the simulator.
 
 use anabranch_sim::scenario::{self, Files, Overrides, RunPoint};

@@ -1,8 +1,8 @@
 //! A custom congestion control, compared with DCTCP: `cargo run --release --example own_congestion_control`.
 //!
-//! The window depends on the round-trip time, as in Swift (SIGCOMM 2020). The window grows by a packet per round trip
-//! while the queueing delay is at most a target. Otherwise it shrinks in proportion to the excess, at most once per
-//! round trip. ECN marks are ignored.
+//! The window depends on the round-trip time, as in Swift (SIGCOMM 2020). While the queueing delay is at most a
+//! target, the window grows by a packet per round trip. If the delay is above the target, the window shrinks in
+//! proportion to the excess, at most once per round trip. ECN marks are ignored.
 
 use anabranch_sim::proto::cc::{AckReport, CongestionControl, LossReport};
 use anabranch_sim::proto::{PathFacts, Size, Span};

@@ -1,8 +1,7 @@
 //! A custom observer: `cargo run --release --example own_observer`.
 //!
-//! The observer records the drops of each link, while the row of a run has only the total. The scenario names the
-//! observer, and its curves are part of the results. An observer that the scenario does not name can be passed to
-//! `run_observed` instead.
+//! The observer records the drops of each link. The row of a run has only the total. The scenario names the observer,
+//! so its curves are part of the results. An observer that the scenario does not name can be passed to `run_observed`.
 
 use anabranch_sim::base::LinkId;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};

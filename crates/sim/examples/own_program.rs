@@ -1,7 +1,7 @@
 //! A custom program in switches: `cargo run --release --example own_program`.
 //!
-//! Each ToR sends the data packets of each queue pair over its uplinks in turn, `every` packets over each uplink, and
-//! ignores the hosts' entropy values.
+//! Each ToR sends the data packets of a queue pair over its uplinks in rotation, with `every` packets over each
+//! uplink. The program ignores the entropy values of the hosts.
 
 use anabranch_sim::proto::program::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
 use anabranch_sim::proto::{Packet, Repr};

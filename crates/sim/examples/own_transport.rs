@@ -1,9 +1,9 @@
 //! A custom transport with its own type of packet: `cargo run --release --example own_transport`.
 //!
 //! The receiver answers each data packet with a report. The report contains, in 24 bytes, the receiver's ePSN, the PSN
-//! of the data packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. The sender takes a packet for lost
-//! and retransmits it when a report shows that a later packet, more than `reordering` PSNs ahead, has arrived. The
-//! timeout repairs losses that no report shows.
+//! of the data packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. A packet counts as lost if a
+//! report shows the arrival of a packet whose PSN is more than `reordering` higher. The sender then retransmits the
+//! lost packet. The timeout repairs losses that no report shows.
 
 use anabranch_sim::base::{HostId, MessageId};
 use anabranch_sim::proto::cc::{AckReport, LossCause, LossReport};
@@ -24,7 +24,7 @@ struct Report {
     cause: u32,
     /// Whether that data packet had an ECN mark.
     marked: bool,
-    /// A bitmap of the PSNs from `expected` on, in which a bit is set if the PSN has arrived. Bit 127 is left out,
+    /// A bitmap of the PSNs from `expected` on. A bit is set if the PSN has arrived. Bit 127 stands for no PSN,
     /// because it is used for the mark.
     received: u128,
 }

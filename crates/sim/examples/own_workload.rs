@@ -11,8 +11,8 @@ use anabranch_sim::{Bytes, Control, Parameter, Registry, Session, Time, run};
 use std::error::Error;
 use std::fmt::Write;
 
-/// Fills `workload` with `rounds` rounds between the server, which is host 0, and the `workers`, which are the hosts
-/// after it.
+/// Fills `workload` with `rounds` rounds between the server and the workers. The server is host 0, and the workers are
+/// the hosts 1 to `workers`.
 fn parameter_server(workload: &mut WorkloadBuilder, workers: u32, rounds: u32, bytes: u64) {
     let server = HostId(0);
     let mut pairs = Vec::new();

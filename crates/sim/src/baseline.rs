@@ -4,13 +4,13 @@ use anabranch_engine::{FaultSpec, RunPoint};
 use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A baseline for each run that has faults: a run with the same scheme, fabric, workload and seed, without the
-/// faults, the measures and the observers. Runs that differ only in their faults share one baseline, so that none is
-/// simulated twice.
+/// The baselines of the runs that have faults. A baseline has the scheme, fabric, workload and seed of such a run, but
+/// no measures and no observers. It has no faults either, except some losses of a topology file. Runs that differ only
+/// in their faults share one baseline, so that none is simulated twice.
 ///
 /// The losses of a topology file belong to the fabric. If the scenario has other faults as well, the baseline keeps
-/// these losses, and the difference between the run and the baseline is the cost of the other faults. If the losses are
-/// the only faults, the baseline has none, and the difference is the cost of the losses.
+/// these losses, and the difference between the run and the baseline is the cost of the other faults. If the losses
+/// are the only faults, the baseline has none, and the difference is the cost of the losses.
 pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
     let mut compared: BTreeMap<String, Vec<&RunPoint>> = BTreeMap::new();
     let mut order = Vec::new();
@@ -78,7 +78,7 @@ pub fn goodput(series: &[SeriesRow]) -> Option<Curve> {
 }
 
 /// The time to recover of each of `points`. The first `actual` points are runs, and the others are their baselines.
-/// The time is `None` for a baseline, and for a run that did not recover or for which it cannot be computed.
+/// The time is `None` for a baseline, for a run that did not recover, and for a run whose time cannot be computed.
 pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) -> Vec<Option<f64>> {
     let (runs, baselines) = points.split_at(actual);
     let indexes: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();

@@ -15,8 +15,8 @@ pub fn add(set: &mut ResultSet, result: RunResult) -> u32 {
     index
 }
 
-/// Adds the totals and the goodput of a baseline ([`crate::baseline`]) to `set`, and returns its index in the set. The
-/// digest covers the complete results of the baseline.
+/// Adds the totals and the goodput of a baseline ([`crate::baseline`]) to `set`, and returns the baseline's index in
+/// the set. The digest covers the complete results of the baseline.
 pub fn add_baseline(set: &mut ResultSet, result: RunResult) -> u32 {
     let (flows, jobs, parts) = (set.flows.len(), set.jobs.len(), set.parts.len());
     let index = add(set, result);

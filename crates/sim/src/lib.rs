@@ -41,8 +41,8 @@
 //!
 //! There are more examples in `examples/`: `own_balancer.rs`, `own_congestion_control.rs`, `own_transport.rs`,
 //! `own_program.rs` (in switches), `own_topology.rs`, `own_workload.rs`, `own_observer.rs`. To run one of them: `cargo
-//! run -p anabranch-sim --example own_balancer`. Each item of this crate's interface that is not defined here is
-//! re-exported from one of the crates on which it depends.
+//! run -p anabranch-sim --example own_balancer`. Items of this crate's interface that are not defined here are
+//! re-exported from the crates on which this crate depends.
 
 pub mod baseline;
 mod gather;

@@ -2,9 +2,9 @@
 
 use anabranch_base::{Purpose, stream};
 
-/// A random sample of `count` of the numbers below `runs`, without repetition and in ascending order. If there are at
-/// most `count` numbers, it contains all of them. The sample depends only on these three arguments, and is the same
-/// on every machine.
+/// A random sample of `count` of the numbers below `runs`, without repetition and in ascending order. If `runs` is at
+/// most `count`, the sample contains all numbers below `runs`. The sample depends only on the three arguments, and is
+/// equal on every machine.
 pub fn sample(runs: usize, count: usize, seed: u64) -> Vec<usize> {
     let mut random = stream(seed, 0, Purpose::Sample);
     let mut numbers: Vec<usize> = (0..runs).collect();

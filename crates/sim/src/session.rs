@@ -94,8 +94,8 @@ impl Session {
         self.ends.iter().position(Option::is_none)
     }
 
-    /// Sets the wall-clock time of the last run that has ended, in the order of the runs. A run without results has no
-    /// such time.
+    /// Sets the wall-clock time of the run with the highest index among the runs that have ended. A run without
+    /// results has no wall-clock time.
     pub fn set_wall_time(&mut self, seconds: f64) {
         match self.ends.iter_mut().rev().flatten().next() {
             Some(Ok(result)) => result.run.wall_s = seconds,

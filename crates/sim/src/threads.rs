@@ -5,8 +5,8 @@ use anabranch_engine::RunPoint;
 /// The smallest number of hosts per thread of a run. With fewer hosts, the threads would spend more time waiting for
 /// each other than working.
 const HOSTS_PER_THREAD: usize = 64;
-/// If the messages of a run have fewer bytes than this in total, the run uses one thread: it takes a fraction of a
-/// second, and each synchronisation window of the engine has only a few packets.
+/// If the messages of a run have fewer bytes than this in total, the run uses one thread. Such a run takes a fraction
+/// of a second, and each synchronisation window of the engine has only a few packets.
 const LEAST_BYTES: u64 = 64 << 20;
 
 /// The number of threads for each of `runs` concurrent runs if `all` threads are available. It is more than one only

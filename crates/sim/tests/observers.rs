@@ -160,8 +160,8 @@ fn curves_of_an_incast_add_up_to_its_totals() {
     assert!(result.run.drops > 0 && result.run.ecn_marks > 0, "nothing to see: {:?}", result.run);
 
     assert_eq!(sum(&result, "drops"), result.run.drops as f64);
-    // Duplicates arrive as well. The delivered bytes are those sent on the link, and the offered bytes are the sent
-    // ones plus the dropped ones.
+    // Duplicates arrive as well. The delivered bytes are equal to the bytes sent on the link. The offered bytes are
+    // the sent bytes plus the dropped bytes.
     let full = FULL as f64;
     let near = |a: f64, b: f64| (a - b).abs() < 0.5;
     let delivered = bytes(&result, "flow_throughput_gbps", 700_000);

@@ -5,7 +5,7 @@
 //! | 0 | opcode |
 //! | 1 | solicited event, migration state, pad count (2 bits), version (4 bits, 0) |
 //! | 2-3 | partition key |
-//! | 4 | FECN, BECN, six reserved bits; the ICRC does not cover it, so that switches may change it |
+//! | 4 | FECN, BECN, six reserved bits; the ICRC does not cover this byte, so that switches may change it |
 //! | 5-7 | number of the queue pair at the destination |
 //! | 8 | AckReq, seven reserved bits |
 //! | 9-11 | PSN |
@@ -185,8 +185,8 @@ impl Position {
 pub struct Aeth {
     /// The kind of answer: [`ACK`], [`NACK`], or another syndrome of InfiniBand.
     pub syndrome: u8,
-    /// The number of completed messages, with 24 bits. In DCP it is the eMSN. In other formats it is 0 here, since the
-    /// protocol cores do not count messages.
+    /// The number of completed messages, with 24 bits. In DCP this is the eMSN. In other formats this is 0, because
+    /// the protocol cores do not count messages.
     pub msn: u32,
 }
 

@@ -20,7 +20,7 @@
 //! - The tag is in the two lowest bits of the DSCP, so that ECN keeps its own two bits.
 //! - sRetryNo is in reserved bits of the BTH, which a trimmed packet keeps. Its lower 7 bits are in byte 50, below
 //!   AckReq, and its highest bit is the lowest bit of byte 46.
-//! - eMSN replaces the MSN in the AETH, whose meaning is nearly the same.
+//! - The eMSN takes the place of the MSN in the AETH, because both numbers have nearly the same meaning.
 //! - A Send carries the offset of its packet and the length of the message. Without the offset, a middle packet would
 //!   have a receive WQE but no position in its buffer. Without the length, the number of packets would be unknown. A
 //!   Write has both values in its RETH.
@@ -194,7 +194,7 @@ pub(crate) fn wrong_tag(frame: &RoceFrame<'_>) -> WireError {
 /// MSN remain, and the tag and the IP length become those of a header-only packet.
 ///
 /// # Errors
-/// The bytes are no data packet of DCP. They are not changed.
+/// The bytes are no data packet of DCP. The bytes are then not changed.
 pub fn trim(bytes: &mut Vec<u8>) -> Result<(), WireError> {
     let frame = RoceFrame::decode(bytes, Entropy::Port)?;
     if Tag::of_dscp(frame.link.dscp) != Tag::Data || !is_data(frame.bth.opcode) {
@@ -210,11 +210,11 @@ pub fn trim(bytes: &mut Vec<u8>) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Returns a header-only packet to the sender (DCP, section 4.1, step 2): source and destination are swapped, and the
-/// destination queue pair becomes that of the sender, which the receiver knows.
+/// Returns a header-only packet to the sender (DCP, section 4.1, step 2). Source and destination are swapped. The
+/// destination queue pair becomes `sender_qpn`, the queue pair of the sender.
 ///
 /// # Errors
-/// The bytes are no header-only packet, or the number of the queue pair exceeds 24 bits. They are not changed.
+/// The bytes are no header-only packet, or `sender_qpn` exceeds 24 bits. The bytes are then not changed.
 pub fn turn_round(bytes: &mut [u8], sender_qpn: u32) -> Result<(), WireError> {
     let frame = RoceFrame::decode(bytes, Entropy::Port)?;
     if Tag::of_dscp(frame.link.dscp) != Tag::HeaderOnly {

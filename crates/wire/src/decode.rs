@@ -84,8 +84,8 @@ fn uet_parts(format: &Format, bytes: &[u8]) -> Result<Option<(Link, Range<usize>
 /// Ethernet is cut to at most 24 bytes from the UDP header on.
 ///
 /// # Errors
-/// The bytes are no data packet in this format or, unless the headers are those of DCP or Ultra Ethernet, their ICRC
-/// is wrong. The bytes are then not changed.
+/// The bytes are no data packet in this format. With headers other than those of DCP and Ultra Ethernet, a wrong ICRC
+/// is an error too. The bytes are then not changed.
 pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
     if format.headers == Headers::Dcp {
         return dcp::trim(bytes);

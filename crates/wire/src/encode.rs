@@ -24,12 +24,12 @@ use anabranch_proto::transport::Headers;
 use anabranch_proto::transport::dcp_reception::{Operation, Reth};
 use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr};
 
-/// Writes a packet to `out`, which is cleared first, without the FCS. A data packet has a payload after all its
+/// Writes a packet without the FCS to `out`, which is cleared first. A data packet has a payload after all its
 /// headers. The length of the frame follows from this payload and not from [`Packet::wire_bytes`].
 ///
 /// # Errors
-/// A number does not fit in its field, these headers have no field for a value, the transport with these headers
-/// never sends such a packet, or the frame is longer than an IP packet may be.
+/// A number does not fit in its field, these headers have no field for a value, the transport with these headers never
+/// sends such a packet, or the frame is longer than an IP packet may be.
 pub fn encode(
     format: &Format,
     route: &Route,
@@ -45,8 +45,8 @@ pub fn encode(
     Ok(())
 }
 
-/// Writes the bytes of a packet before its payload to `out`, which is cleared first, and returns the bytes after the
-/// payload. The payload need not be copied to where the headers are.
+/// Writes the bytes of a packet before its payload to `out`, which is cleared first. Returns the bytes after the
+/// payload. The payload therefore need not be copied behind the headers.
 ///
 /// # Errors
 /// See [`encode`].
@@ -92,8 +92,8 @@ pub fn encode_head(
     parts.put_head(out, |out| put_headers(format, packet, payload, out))
 }
 
-/// Fails for an answer that the transport with these headers never sends, since its bytes would be read as another
-/// answer.
+/// Fails for an answer that the transport with these headers never sends. The bytes of such an answer would be read as
+/// another answer.
 fn check_kind(headers: Headers, repr: &Repr, at: usize) -> Result<(), WireError> {
     let field = match (headers, repr) {
         (Headers::Strack, Repr::Ack { .. }) => "ACK",
@@ -340,8 +340,8 @@ fn extension(
         Repr::UetAck { sent_at, .. } => extension.time = time(sent_at),
         // The timestamp of STrack's figure 7 has 16 bits only. With an extension header there is room for all 32.
         Repr::Sack { sent_at, .. } if format.headers == Headers::Extended => extension.time = time(sent_at),
-        // On the wire, a probe is a Write of no bytes, and so is a data packet without payload. The extension header
-        // tells them apart: a probe's has a time but no message.
+        // On the wire, probes and data packets without payload are Writes of no bytes. The extension header of a probe
+        // has a time but no message, and that of a data packet has a message.
         Repr::Probe { sent_at, is_control, .. } => {
             extension.flags = flag(is_control, CONTROL);
             extension.time = Some(ticks(sent_at, format.tick) as u32);

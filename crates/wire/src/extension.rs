@@ -1,6 +1,6 @@
-//! The extension header, which carries the fields of the protocol cores' packets for which RoCEv2 has no room. It comes
-//! after the standard headers of a packet (BTH, RETH, AETH, or a paper's own) and before the payload. [`EXTENSION_BIT`]
-//! of the BTH announces it. Devices that do not know it treat it as payload.
+//! The extension header, which carries the fields of the protocol cores' packets for which RoCEv2 has no room. It
+//! comes after the standard headers of a packet (BTH, RETH, AETH, or a paper's own) and before the payload. The bit
+//! [`EXTENSION_BIT`] of the BTH announces it. Devices that do not know the extension header treat it as payload.
 //!
 //! | Bytes | Field | Bit of byte 1 |
 //! |---|---|---|

@@ -17,8 +17,8 @@ use anabranch_proto::transport::{Headers, PayloadRange};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The headers. [`TransportProperties::headers`](anabranch_proto::transport::TransportProperties::headers) gives
-    /// the headers of each transport. A driver may choose [`Headers::Extended`] instead if the transport's own headers
-    /// leave out fields of its packets that the sender would have to store.
+    /// the headers of each transport. They may leave out fields that the sender then has to store. A driver may choose
+    /// [`Headers::Extended`] instead, which has these fields.
     pub headers: Headers,
     /// The field that carries the entropy value.
     pub entropy: Entropy,
@@ -27,8 +27,9 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format with these headers and the usual tick. The entropy value is in the source port with the headers of
-    /// Ultra Ethernet ([`Entropy::Port`]), and in a dynamic port otherwise ([`Entropy::DynamicPort`]).
+    /// The format with these headers and the usual tick. With the headers of Ultra Ethernet, the entropy value is in
+    /// the source port ([`Entropy::Port`]). With all other headers, it is in a dynamic port
+    /// ([`Entropy::DynamicPort`]).
     pub const fn new(headers: Headers) -> Self {
         let entropy = match headers {
             Headers::Uet { .. } => Entropy::Port,
@@ -38,7 +39,7 @@ impl Format {
     }
 
     /// The bytes of a usual data packet besides its payload, including the FCS. With [`Headers::InOrder`], the first
-    /// packet of a message has 16 more.
+    /// packet of a message has 16 bytes more.
     pub const fn overhead(&self, ip: &Addresses) -> usize {
         let own = match self.headers {
             Headers::Uet { credit } => {

@@ -1,9 +1,9 @@
 //! The invariant CRC of RoCEv2 (InfiniBand Architecture, Annex A17, section A17.3.3; volume 1, section 7.8.1). It is
 //! the CRC-32 of Ethernet over the packet from the IP header to the byte before the CRC. Fields that routers and
-//! switches may change count as ones.
+//! switches may change are masked: they count as ones.
 //!
-//! Eight bytes of ones come first, in place of InfiniBand's local header. Masked fields are the type of service, the
-//! time to live and the checksum of IPv4, or the traffic class, the flow label and the hop limit of IPv6. The UDP
+//! Eight bytes of ones come first, in place of InfiniBand's local header. In IPv4, the type of service, the time to
+//! live and the checksum are masked. In IPv6, the traffic class, the flow label and the hop limit are masked. The UDP
 //! checksum and byte 4 of the BTH, with FECN and BECN, are masked too. The CRC is at the end of the packet, with its
 //! lowest byte first.
 

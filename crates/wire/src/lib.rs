@@ -1,14 +1,14 @@
 //! The encoding of every packet as bytes.
 //!
 //! [`encode()`] makes a frame from a packet of the protocol cores: Ethernet, IPv4 or IPv6, UDP to port 4791, a BTH,
-//! the headers of the transport ([`Headers`](anabranch_proto::transport::Headers)), the payload, and the ICRC.
-//! Packets of Ultra Ethernet go to port 4793, and have its headers instead of a BTH, and no ICRC. [`decode()`]
-//! restores the packet, and returns the payload, with its offset in the message if the headers carry it. [`trim`]
-//! trims a packet as a switch with a full queue does. [`PauseFrame`] is a pause frame of PFC. [`RoceFrame`] reads
-//! RoCEv2 packets of any implementation.
+//! the headers of the transport ([`Headers`](anabranch_proto::transport::Headers)), the payload, and the ICRC. Packets
+//! of Ultra Ethernet go to port 4793, have the headers of Ultra Ethernet instead of a BTH, and have no ICRC.
+//! [`decode()`] restores the packet and returns the payload. If the headers carry the offset of the payload in its
+//! message, this offset is returned too. [`trim`] trims a packet as a switch with a full queue does. [`PauseFrame`] is
+//! a pause frame of PFC. [`RoceFrame`] reads RoCEv2 packets of any implementation.
 //!
-//! Bytes that are no packet give an error, which names the field, its offset and the problem. No function here reads a
-//! clock or a file, and all results depend only on the arguments.
+//! Bytes that are no packet give an error, which names the field, its offset and the problem. No function of this
+//! crate reads a clock or a file, and all results depend only on the arguments.
 #![forbid(unsafe_code)]
 
 mod bth;

@@ -1,5 +1,5 @@
-//! The headers before the BTH: Ethernet, IPv4 or IPv6, and UDP to port 4791 (RoCEv2) or 4793 (UET), with the entropy
-//! value in the source port.
+//! The headers before the BTH: Ethernet, IPv4 or IPv6, and UDP to port 4791 (RoCEv2) or 4793 (UET). [`Entropy`] names
+//! the field that carries the entropy value.
 
 use crate::error::{Fault, WireError};
 use anabranch_base::HostId;
@@ -105,8 +105,8 @@ impl Addresses {
 pub enum Entropy {
     /// The UDP source port, which has all 16 bits.
     Port,
-    /// The UDP source port has the low 14 bits, and is at least 49152. No other protocol claims these ports, and NICs
-    /// use them too. All 16 bits are in the IPv4 identification or the IPv6 flow label.
+    /// The UDP source port has the low 14 bits of the entropy value, and is at least 49152. No other protocol claims
+    /// these ports, and NICs use them too. The IPv4 identification or the IPv6 flow label has all 16 bits.
     DynamicPort,
 }
 
@@ -132,8 +132,8 @@ pub(crate) fn reserve(out: &mut Vec<u8>, ip: &Addresses) {
     out.resize(ip.bth(), 0);
 }
 
-/// Writes the headers up to and including UDP over the first bytes of a frame. `behind` is the number of
-/// bytes that will follow those in `out`.
+/// Writes the headers up to and including UDP over the first bytes of `out`. `behind` is the number of bytes that will
+/// follow after `out`.
 pub(crate) fn seal(
     out: &mut [u8],
     link: &Link,
@@ -295,8 +295,8 @@ fn read_v6(bytes: &[u8]) -> Result<IpParts, WireError> {
     })
 }
 
-/// Sets the DSCP of the IP packet, and sets its length so that the packet ends with the frame, as a switch does after
-/// trimming. The headers must have been read before.
+/// Sets the DSCP of the IP packet, as a switch does after trimming. Also sets the IP length so that the packet ends
+/// with the frame. The headers must have been read before.
 pub(crate) fn shorten(bytes: &mut [u8], ip: &Addresses, dscp: u8) {
     let length = bytes.len() - ETHERNET_BYTES;
     let rest = &mut bytes[ETHERNET_BYTES..];

@@ -1,6 +1,6 @@
 //! The packets of the transport `mrc` (MRC, OCP 1.0) in RoCEv2 frames. The sizes and the order of MRC's headers and
 //! most of their fields are known from digests of the specification. The opcodes and the positions of the fields are
-//! not, and are this crate's own. The RETH comes first, so that tools that know RoCEv2 read a data packet as a Write.
+//! this crate's own. The RETH comes first, so that tools that know RoCEv2 read a data packet as a Write.
 //!
 //! | Packet | Opcode | After the BTH |
 //! |---|---|---|
@@ -11,7 +11,8 @@
 //! | NACK | 0xc8 | reason (1): 1 trimmed, 2 trimmed at the last hop; flags (1), 0 (2), entropy value (4), 0 (1), PSN (3), echoed time (4), 0 (4) |
 //! | reliability probe | 0xc9 | flags (1), 0 (3), time (4), 0 (8) |
 //!
-//! The entropy value in SACKs and NACKs is 0: a receiver of `mrc` does not name it, since senders find it by the PSN.
+//! The entropy value in SACKs and NACKs is 0. A receiver of `mrc` does not name the entropy value, because senders
+//! find it by the PSN.
 
 use crate::bth::{Bth, RETH_BYTES, opcode, put_reth, read_reth, u32_of};
 use crate::bytes::{Cursor, put_u24};

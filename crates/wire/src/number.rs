@@ -18,8 +18,8 @@ pub struct Reference {
     /// Whether the host `dst` is the receiver of the queue pair. Trimmed packets of DCP have the same bytes on their
     /// way back, so their bytes alone do not tell the direction.
     pub at_receiver: bool,
-    /// A PSN that differs by less than 2^23 from the PSNs of the packet, such as that of the queue pair's latest
-    /// packet, the ePSN of the receiver, or the lowest PSN for which the sender has no acknowledgement.
+    /// A PSN that differs by less than 2^23 from the PSNs of the packet. Examples are the PSN of the queue pair's
+    /// latest packet, the ePSN of the receiver, and the lowest PSN for which the sender has no acknowledgement.
     pub psn: u32,
     /// The time of arrival.
     pub now: Time,

@@ -47,8 +47,7 @@ impl PauseFrame {
         out.resize(SHORTEST, 0);
     }
 
-    /// Reads a frame. The padding after the times is ignored, and so are the times of priorities that the frame does
-    /// not name.
+    /// Reads a frame. Ignores the padding after the times, and the times of priorities that the frame does not name.
     ///
     /// # Errors
     /// The bytes are no pause frame of 802.1Qbb.

@@ -1,7 +1,7 @@
 //! Headers of Ultra Ethernet Transport's packet delivery sublayer (UE Specification 1.0, section 3.5.10, tables 3-31
-//! to 3-39). They come after the UDP header, and the header that their `next_header` names comes after them. With
-//! Ethernet (18 bytes, which include the FCS), IPv4 (20), UDP (8) and a standard request of the semantic sublayer (44),
-//! a data packet has 102 bytes besides its payload, or 106 with CC state. An ACK_CC has 78 bytes, and a NACK or control
+//! to 3-39). They follow the UDP header, and are followed by the header that `next_header` names. With Ethernet (18
+//! bytes, which include the FCS), IPv4 (20), UDP (8) and a standard request of the semantic sublayer (44), a data
+//! packet has 102 bytes besides its payload, or 106 with CC state. An ACK_CC has 78 bytes, and a NACK or control
 //! packet has 62.
 //!
 //! All headers begin with the prologue of two bytes: type (5 bits), next header or control type (4), flags (7). Numbers
@@ -12,9 +12,9 @@
 //! | Header | Bytes | Fields after the prologue |
 //! |---|---|---|
 //! | request | 12 | clear PSN offset (2, signed), PSN (4), SPDCID (2), DPDCID (2); with SYN, the DPDCID is replaced by the flag for a reserved PDC (1 bit), 3 reserved bits and the PSN offset (12 bits) |
-//! | request with CC state | 16 | the same, CCC (1), credit target (3) |
+//! | request with CC state | 16 | those of a request, CCC (1), credit target (3) |
 //! | ACK | 12 | offset of the acknowledged PSN from CACK (2, signed) or the probe's number, CACK (4), SPDCID (2), DPDCID (2) |
-//! | ACK_CC | 32 | the same, CC type and flags (4 bits each), MPR (1), SACK offset (2, signed), SACK bitmap (8), CC state (8) |
+//! | ACK_CC | 32 | those of an ACK, CC type and flags (4 bits each), MPR (1), SACK offset (2, signed), SACK bitmap (8), CC state (8) |
 //! | NACK | 16 | code (1), vendor code (1), PSN (4), SPDCID (2), DPDCID (2), payload (4) |
 //! | control packet | 16 | probe's number (2), PSN (4), SPDCID (2), DPDCID (2) as in a request, payload (4) |
 //!
@@ -242,7 +242,7 @@ impl PdsHeader {
         }
     }
 
-    /// Reads the header at the offset `at` of a frame. Returns it with the offset of the byte after it.
+    /// Reads the header at the offset `at` of a frame. Returns the header and the offset of the byte after the header.
     ///
     /// # Errors
     /// The bytes are no such header.

@@ -41,8 +41,8 @@ const TRIMMED_BYTES: usize = 24;
 /// The MPR in ACKs, in units of 128 PSNs: the default of UET 1.0.3.
 const MPR: u8 = 8;
 
-/// Whether Ultra Ethernet defines such a packet. Others, such as those of programs in switches, have the headers of
-/// RoCEv2.
+/// Whether Ultra Ethernet defines such a packet. All other packets have the headers of RoCEv2, for example those of
+/// programs in switches.
 pub(crate) fn defines(repr: &Repr) -> bool {
     matches!(
         repr,

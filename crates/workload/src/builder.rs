@@ -81,8 +81,8 @@ impl WorkloadBuilder {
         GateId(last_id(self.workload.gates.len()))
     }
 
-    /// Makes a message activate `gate` when it is delivered or acknowledged, as `on` states. If the same event of a
-    /// message activates several gates, it does so in the order of these calls.
+    /// Makes a message activate `gate` when it is delivered or acknowledged, as `on` states. If one event of a message
+    /// activates several gates, the gates are activated in the order of the calls of this method.
     pub fn activate(&mut self, message: MessageId, on: Done, gate: GateId) {
         self.activations.push((message, Activation { on, gate }));
         last_id(self.activations.len());
@@ -139,8 +139,8 @@ impl WorkloadBuilder {
         gate
     }
 
-    /// Makes the step with gate `step` activate `gate` when it ends. The activations of one step happen in the order of
-    /// these calls.
+    /// Makes the step with gate `step` activate `gate` when the step ends. The activations of one step happen in the
+    /// order of the calls of this method.
     pub fn activate_after(&mut self, step: GateId, gate: GateId) {
         self.step_activations.push((step, gate));
         last_id(self.step_activations.len());

@@ -18,9 +18,9 @@ pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), Work
 }
 
 impl Workload {
-    /// Checks that ids and ranges are valid, that no host sends to itself, that each message has at least one byte
-    /// and exactly one start condition, that steps affect other hosts only where they may, and that every message can
-    /// start and every step can begin.
+    /// Checks that ids and ranges are valid and that no host sends to itself. Also checks that each message has at
+    /// least one byte and exactly one start condition, and that steps affect other hosts only where they may. Every
+    /// message must be able to start, and every step to begin.
     ///
     /// The caller must check that the hosts exist, because a workload does not know the fabric.
     ///
@@ -149,9 +149,9 @@ impl Workload {
         }
     }
 
-    /// Checks that steps and their gates refer to each other, that a step starts only messages of its own host and
-    /// activates gates of other hosts only if it [may](Step::reaches_others), and that a message activates steps only
-    /// of the host where it ends: the receiver if it is delivered, the sender if it is acknowledged.
+    /// Checks that steps and their gates refer to each other. A step may start only messages of its own host. It may
+    /// activate gates of other hosts only if it [may reach others](Step::reaches_others). A message may activate steps
+    /// only of the host where it ends: the receiver if it is delivered, the sender if it is acknowledged.
     fn check_steps(&self) -> Result<(), String> {
         if self.steps.is_empty() && !self.gates.iter().any(|gate| matches!(gate.opens, Opens::Step(_))) {
             return Ok(());

@@ -14,7 +14,7 @@ pub struct Fabric {
     pub tor_of: Vec<u32>,
     /// Number of data centres. Hosts are numbered by data centre, and each data centre has the same number of hosts.
     pub dcs: u32,
-    /// The host with each node number of the topology's file. `None` for a switch. Empty if the topology has no file
+    /// The host of each node number of the topology's file, or `None` for a switch. Empty if the topology has no file
     /// with node numbers.
     pub file_nodes: Vec<Option<HostId>>,
     /// The number of hosts in each dimension ([`Topology::dims`]).

@@ -26,8 +26,8 @@ pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     }
 }
 
-/// Warnings, with their lines, about parts of the files of `spec` that are not simulated. `file_text` is the one that
-/// [`build`] takes.
+/// Warnings about parts of the files of `spec` that are not simulated, with the lines of these parts. `file_text`
+/// returns the text of a file, as in [`build`].
 pub fn warnings<'a>(spec: &WorkloadSpec, file_text: &dyn Fn(&str) -> Option<&'a str>) -> Vec<WorkloadError> {
     let WorkloadSpec::Ns3Flows { file, format, .. } = spec else { return Vec::new() };
     file_text(file).map_or_else(Vec::new, |text| ns3::warnings(file, text, *format))
@@ -277,9 +277,9 @@ fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Resul
 }
 
 /// A background of messages. Each of the first `hosts` hosts starts messages after exponentially distributed gaps,
-/// with sizes from a distribution. Without `inter`, destinations are uniformly distributed; with it, that share of
-/// the messages goes to another data centre. Incasts and then a pipeline are added after the background, so that the
-/// messages of the background, their numbers and their random numbers depend on neither.
+/// with sizes from a distribution. Without `inter`, destinations are uniformly distributed. With `inter`, this share
+/// of the messages goes to another data centre. Incasts and a pipeline are added after the background, so that they
+/// change neither the messages of the background nor its random numbers.
 struct Poisson<'a> {
     sizes: SizeDistribution,
     load: f64,

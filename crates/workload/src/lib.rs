@@ -73,8 +73,8 @@ pub struct Group {
 pub struct Job {
     /// The algorithm's name in scenarios, or the format of a trace.
     pub algorithm: &'static str,
-    /// The algorithm and the protocol that NCCL's model chose, for a collective with `allreduce-nccl`. None for every
-    /// other job, and for traces.
+    /// The algorithm and the protocol that NCCL's model chose, for a collective with `allreduce-nccl`. None for all
+    /// other jobs.
     pub chosen: Option<(collective::Algorithm, collective::nccl::Protocol)>,
     /// The size of the collective in bytes, as the scenario gives it, or the length of all messages of a trace.
     pub bytes: u64,

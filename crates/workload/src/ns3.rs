@@ -245,11 +245,11 @@ impl<'a> FlowFile<'a> {
         }
     }
 
-    /// The format that the columns of the flows fit, or the probable one if some flow fits none.
+    /// The format that the columns of the flows fit. If some flow fits no format, this is the probable format.
     ///
     /// # Errors
     /// The numbers of columns are wrong or differ, all flows fit both formats of six columns, or flows fit different
-    /// ones. In the last case, the error is at the first flow that differs from most others.
+    /// formats. In the last case, the error is at the first flow that differs from most others.
     fn detect_format(&self) -> Result<FlowFormat, WorkloadError> {
         self.check_counts()?;
         let flows: Vec<Fit> = self.counted.iter().map(|(line, content)| Fit::of(*line, content)).collect();

@@ -161,8 +161,8 @@ impl SizeDistribution {
         self.points.windows(2).map(mean_of).sum()
     }
 
-    /// The size below which the share `unit` (in [0, 1)) of all messages lies, in bytes. It is rounded to the nearest
-    /// byte and at least 1. A uniform random `unit` gives a random size of the distribution.
+    /// The size in bytes below which the share `unit` of all messages lies. `unit` is in [0, 1). The size is rounded
+    /// to the nearest byte and is at least 1. A uniform random `unit` gives a random size of the distribution.
     pub fn sample(&self, unit: f64) -> u64 {
         let percent = unit * 100.0;
         let above = self.points.partition_point(|(_, p)| *p <= percent).clamp(1, self.points.len() - 1);

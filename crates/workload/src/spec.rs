@@ -41,8 +41,8 @@ pub enum WorkloadSpec {
     Poisson {
         /// The size distribution: one of [`SizeDistribution::NAMES`](crate::SizeDistribution::NAMES), or a file's name.
         sizes: String,
-        /// The load as a share of the line rate of a host, above 0. If hosts have different rates, it refers to the
-        /// slowest one.
+        /// The load as a share of a host's line rate. It is above 0. If hosts have different rates, the slowest rate
+        /// counts.
         load: f64,
         /// The number of hosts that send and receive, which start with host 0.
         hosts: u32,
@@ -276,8 +276,8 @@ pub struct IncastsSpec {
     pub degree: u32,
     /// The length of each sender's message.
     pub bytes: Bytes,
-    /// The load of the incasts: the bytes of all incasts as a share of the capacity of the background's hosts, above 0,
-    /// like the load of the background.
+    /// The load of the incasts: the bytes of all incasts as a share of the capacity of the background's hosts. It is
+    /// above 0.
     pub load: f64,
 }
 
@@ -289,8 +289,7 @@ pub struct IncastsSpec {
 pub struct PipelineSpec {
     /// The size of a micro-batch's activations, which are sent as one message.
     pub bytes: Bytes,
-    /// The load of the pipeline: the bytes of its messages as a share of the capacity of all hosts, above 0, like the
-    /// load of the background.
+    /// The load of the pipeline: the bytes of its messages as a share of the capacity of all hosts. It is above 0.
     pub load: f64,
     /// Whether a stage sends all its messages on one persistent queue pair instead of one per message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

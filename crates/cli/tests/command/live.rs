@@ -152,7 +152,7 @@ fn bad_input_has_one_clear_error() {
     place.write("b/a", "a");
     let nobody = free_address();
     place.write("a.part", "b");
-    let cases: [(&[&str], i32, &str); 23] = [
+    let cases: [(&[&str], i32, &str); 25] = [
         (&["live", "send", "a", "--to", "192.0.2.1:4791"], 2, "--unprotected"),
         (&["live", "receive", "--listen", "0.0.0.0:4791"], 2, "--unprotected"),
         (&["live", "send", "nothing"], 2, "nothing: cannot be read: no such file or folder"),

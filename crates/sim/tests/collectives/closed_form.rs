@@ -21,25 +21,24 @@ const US: u64 = 1_000_000;
 /// `packets` (P) full packets. T is the serialisation time of a full packet, and A that of an ACK. Links have the
 /// latency `latency` (d), windows never fill, and each packet is acknowledged.
 ///
-/// A rank sends M = 2 (N - 1) blocks of k chunks. Let S be the time to send a chunk. After the end of sending, it takes
-/// L = T + 2 d (one more store-and-forward delay and two links) until the next rank has the chunk. That rank forwards
-/// the chunk immediately if its link is free. Chunk c of block s therefore starts at
+/// A rank sends M = 2 (N - 1) blocks of k chunks. Let S be the time to send a chunk. After the end of sending, it
+/// takes L = T + 2 d (one more store-and-forward delay and two links) until the next rank has the chunk. That rank
+/// forwards the chunk immediately if its link is free. Chunk c of block s therefore starts at
 ///
 /// > t(s, c) = max(t(s-1, c) + S + L, end of the chunk before it).
 ///
-/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the previous block: this is
-/// the sending time of a block if the ring is full, and otherwise the time of one chunk along its path. The last block
-/// takes k S + L to arrive, and its ACK takes 2 (A + d) to return:
+/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the previous block. In a
+/// full ring, this is k S, the sending time of a block. In a ring that is not full, it is S + L, the time of one chunk
+/// along its path. The last block takes k S + L to arrive, and its ACK takes 2 (A + d) to return:
 ///
 /// > CCT = (M - 1) max(k S, S + L) + k S + L + 2 (A + d)
 ///
 /// ACKs have priority on the links that also carry data. A rank sends an ACK for each packet that it receives, and the
 /// numbers of packets that it sends and receives are equal:
-/// - In a full ring, an ACK precedes each packet, so S = P (T + A). The exception is about floor(L / (T + A))
-///   packets: as many as are on their way to the next rank, since an ACK can only precede a packet if one has
-///   arrived.
-/// - With one chunk per block and paths longer than a chunk, all ACKs except that of the last packet are sent while the
-///   link is idle. Then S = P T, and each block except the first is delayed by A.
+/// - In a full ring, an ACK precedes each packet, so S = P (T + A). About the first floor(L / (T + A)) packets are an
+///   exception, because no packet has arrived yet that a rank could acknowledge.
+/// - With one chunk per block and paths longer than a chunk, a rank sends its ACKs while its link is idle, except the
+///   ACK for the last packet of a chunk. Then S = P T, and each block except the first is delayed by A.
 fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
     let blocks = 2 * (ranks - 1);
     let way = T + 2 * latency;
@@ -103,9 +102,10 @@ fn one_ring_allreduce_ends_when_arithmetic_says() {
     assert!(wrong.is_empty(), "more than a packet time of {T} ps off: {wrong:?}");
 }
 
-/// A rank may have only one chunk of one packet unacknowledged, so that each of its M k chunks waits for the ACK of the
-/// previous chunk. This takes a round trip of 2 (T + d) + 2 (A + d) without any other waiting. If a chunk only waits
-/// for the arrival of the previous one, it takes 2 (T + d), and an ACK may precede it on either link.
+/// Each chunk has one packet, and a rank may have only one chunk in flight. With the clock `ack`, each chunk waits for
+/// the ACK of the previous chunk. This takes a round trip of 2 (T + d) + 2 (A + d). With the clock `delivered`, each
+/// chunk waits for the arrival of the previous chunk. This takes 2 (T + d), and an ACK may precede the chunk on either
+/// link.
 #[test]
 fn one_chunk_at_a_time_takes_a_round_trip_each() {
     for (ranks, chunks, latency_us) in [(2, 1, 1), (4, 3, 1), (8, 2, 2)] {

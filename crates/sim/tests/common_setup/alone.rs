@@ -1,5 +1,5 @@
-//! A single message in an empty network: schemes keep the path busy at all rates and latencies of links, unless
-//! `check` warns about their rate, and apart from the listed exceptions.
+//! A single message in an empty network. Schemes keep the path busy at all rates and latencies of links. Exceptions
+//! are listed below, or `check` warns about their rate.
 
 use super::needs_sites;
 use anabranch_sim::Control;
@@ -35,8 +35,9 @@ const EXCEPTIONS: [(&str, f64, &str); 3] = [
     ("reps-reuse", 1.07, "the same"),
 ];
 
-/// Schemes that may be faster than their warning says. Their receivers count bytes from one ACK to the next. The last
-/// packet of a window requests an ACK, which restarts the count, so that ACKs may be more frequent than the interval.
+/// Schemes that may be faster than their warning says. Their receivers send an ACK after a certain number of bytes.
+/// The last packet of a window also requests an ACK, and this ACK restarts the count. ACKs may therefore be more
+/// frequent than the interval.
 const WARNED_BEFOREHAND: [&str; 8] = [
     "uet-nscc",
     "uet-nscc-bitmap",

@@ -14,8 +14,8 @@ fn message(table: &str, from: u32, to: u32, packets: u64) -> String {
     format!("[[{table}.message]]\nfrom = {from}\nto = {to}\nbytes = \"{}B\"\n", packets * 4_096)
 }
 
-/// The class `main`, and the class `storage` with the scheme `ecmp`. The arguments with these names are the keys of
-/// the classes' shares.
+/// The class `main`, and the class `storage` with the scheme `ecmp`. The arguments `main` and `storage` are keys of
+/// these classes, for example `weight`.
 fn two_classes(main: &str, storage: &str, messages: [String; 2]) -> String {
     let [of_main, of_storage] = messages;
     format!(
@@ -32,9 +32,9 @@ fn delivered(result: &RunResult, class: &str) -> u64 {
     of_class(result, class).iter().filter_map(|flow| flow.delivery_ps).max().unwrap()
 }
 
-/// Two backlogged classes share a port of 400 Gb/s by their weights: with 14:15 they get 193.10 and 206.90 Gb/s.
-/// Messages whose lengths have the ratio of the weights end together, except for the last turn. The port is never
-/// idle, so the last packet leaves after the time of all packets, of which there are 29,000 with 14:15.
+/// Two backlogged classes share a port of 400 Gb/s by their weights. With the weights 14 and 15 they get 193.10 and
+/// 206.90 Gb/s. If the lengths of two messages have the ratio of the weights, both messages end within the last turn.
+/// The port is never idle, so the last packet leaves after the time of all packets.
 #[test]
 fn weights_divide_a_port_to_the_packet() {
     for (weights, packets) in
@@ -158,8 +158,8 @@ fn curves_of_pauses_have_all_classes() {
     }
 }
 
-/// As long as one of two backlogged classes is paused, the other one has the 400 Gb/s of the port. Host 2 takes nearly
-/// nothing for 4 ms, in which the other class sends its 40,000 packets.
+/// While one of two backlogged classes is paused, the other class has the 400 Gb/s of the port. Host 2 takes nearly
+/// nothing for 4 ms. In this time, the class `storage` sends its 40,000 packets.
 #[test]
 fn a_paused_class_leaves_the_whole_port() {
     let slow = "[[fault]]\nkind = \"rate\"\nlinks = \"tor:1/down:0\"\nrate = \"1Mbps\"\nuntil = \"4ms\"\n";
@@ -233,7 +233,7 @@ fn a_class_elsewhere_changes_nothing() {
     }
 }
 
-/// The class `main` sends messages, and the class `training` has a job. The messages have rows, and only they have
+/// The class `main` sends messages, and the class `training` has a job. Only the messages have rows of flows and
 /// slowdowns.
 #[test]
 fn messages_beside_a_job_of_another_class_have_rows() {

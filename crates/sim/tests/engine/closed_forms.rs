@@ -3,10 +3,10 @@
 use super::support::*;
 use proptest::prelude::*;
 
-/// The FCT at the sender of `bytes` bytes over `hops` links that have the same rate (ps per byte) and latency (ps),
-/// through switches without latency. With n full packets and a last one of s bytes, which takes time S, the last bit
-/// arrives at n*T + (h-1)*T + h*d + S, and its ACK returns h*(A + d) later. For a message that fits into one packet, S
-/// takes the place of every T.
+/// The FCT at the sender of `bytes` bytes over `hops` (h) links with equal rates (ps per byte) and equal `latency` (d,
+/// in ps), through switches without latency. T and A are the serialisation times of a full packet and of an ACK. With
+/// n full packets and a last packet that takes S, the last bit arrives at n*T + (h-1)*T + h*d + S. Its ACK returns
+/// h*(A + d) later. For a message that fits into one packet, S takes the place of every T.
 fn alone(bytes: u64, hops: u64, ps_a_byte: u64, latency: u64) -> u64 {
     let full_packets = (bytes - 1) / PAYLOAD;
     let last = bytes - full_packets * PAYLOAD;
@@ -61,8 +61,8 @@ fn ten_and_a_hundred_full_packets_over_six_links_at_100g() {
     }
 }
 
-/// A host that hashes never changes the path. A host that draws entropy values at random changes it for nearly every
-/// packet, because there are 65,536 values.
+/// A host with `ecmp` never changes the path. A host with `ops` draws one of 65,536 entropy values at random for each
+/// packet, so nearly every packet changes the path.
 #[test]
 fn path_changes_are_counted_where_the_host_makes_them() {
     let text = format!(

@@ -3,8 +3,9 @@
 
 use super::support::*;
 
-/// The FCT of `packets` (n) packets of 4,174 B over `hops` (h) links of 500 ns. T and A are the serialisation times
-/// of a packet and of an ACK in ns: the last byte arrives at (n + h - 1) T + 500 h, and its ACK h (A + 500) later.
+/// The FCT of `packets` (n) packets of 4,174 B over `hops` (h) links of 500 ns. T and A are the serialisation times of
+/// a packet and of an ACK in ns. The last byte arrives at (n + h - 1) T + 500 h, and its ACK arrives h (A + 500)
+/// later.
 pub(super) fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
     let (full, ack, latency) = (4_174 * ps_a_byte, 64 * ps_a_byte, 500_000);
     (packets + hops - 1) * full + hops * latency + hops * (ack + latency)
@@ -48,8 +49,8 @@ fn a_message_along_a_rail_passes_one_switch() {
     }
 }
 
-/// A queue pair with a single entropy value uses a single port. Two queue pairs to which the host assigns ports
-/// alternately use both.
+/// A queue pair with a single entropy value uses a single port. With the port choice `queue-pair`, the host assigns
+/// ports to queue pairs alternately, so two queue pairs use both ports.
 #[test]
 fn a_queue_pair_on_one_port_has_the_rate_of_one_port() {
     let pinned = scenario("\"ecmp\"", TWO_PLANES, &messages(&[(0, 1, "16MiB")]));
@@ -82,8 +83,8 @@ fn sprayed_packets_use_all_planes() {
     }
 }
 
-/// Four ports of 100 Gb/s give 392.53 Gb/s of payload, and 294.39 Gb/s with one port down, which the NIC knows
-/// immediately.
+/// Four ports of 100 Gb/s carry 392.53 Gb/s of payload. With one port down, the remaining ports carry 294.39 Gb/s. The
+/// NIC knows immediately that the port is down.
 #[test]
 fn a_dead_port_takes_its_share_of_the_rate() {
     let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";
@@ -99,9 +100,10 @@ fn a_dead_port_takes_its_share_of_the_rate() {
     }
 }
 
-/// One of the four uplinks of a leaf in plane 0 is down, so that plane 0 carries 300 of 400 Gb/s. If NICs send by the
-/// next free port, the four senders together use 1,500 of 1,600 Gb/s. If NICs keep equal shares, each port sends as
-/// much as the slowest one: 1,200 Gb/s in all. The fabric is lossless, and leaves choose the shortest queue.
+/// One of the four uplinks of a leaf in plane 0 is down, so that plane 0 carries 300 of 400 Gb/s. With the port choice
+/// `packet`, NICs use the next free port, and the four senders together use 1,500 of 1,600 Gb/s. With `entropy`, all
+/// ports of a NIC send as much as the slowest port, 1,200 Gb/s in all. The fabric is lossless, and leaves choose the
+/// shortest queue.
 #[test]
 fn a_dead_uplink_costs_its_share_only_if_the_sprayer_adapts() {
     let four = "kind = \"multi-plane\"\nservers = 8\nnics = 1\nports = 4\nsegment = 4\nspines = 4\nuplinks = 4\nlink = \"100Gbps\"";
@@ -187,7 +189,7 @@ fn threads_do_not_matter() {
 }
 
 /// Ports of the senders or of the receivers are down. In joined planes, ToRs withdraw these ports once routing learns
-/// of the failure, and packets to these hosts use the other ports.
+/// of the failure. Packets to the hosts with these ports then use the other ports.
 #[test]
 fn tors_withdraw_dead_ports_where_planes_are_joined() {
     let dcn = "kind = \"dcn-plus\"\nservers = 8\nnics = 1\nsegment = 2\npod = 2\nlink = \"200Gbps\"";

@@ -29,8 +29,8 @@ probability = 0.01
 duration = "200us"
 "#;
 
-/// Faults by which a link of an idle host goes down and up at times at which no synchronisation window would end
-/// otherwise.
+/// Faults of the link of an idle host. They end synchronisation windows at times at which no window would end without
+/// these faults.
 pub fn faults_of_the_idle_host(count: u64) -> String {
     let fault = |number: u64| {
         let at = 2_001 + 2_711 * number;
@@ -78,7 +78,7 @@ fn faults_where_nobody_is_change_nothing() {
             let other = run_with(scheme, "", &format!("{}{curves}", faults_of_the_idle_host(count)));
             let differs = alone.flows.iter().zip(&other.flows).find(|(one, other)| one != other);
             assert_eq!(differs, None, "{scheme}, {count} faults");
-            // Each fault has a row for the packets that it affected, even if there were none, so these rows are removed
+            // Each fault has a row for the packets that it affected, even if it affected none. These rows are removed
             // before the comparison.
             let told = |result: &RunResult| {
                 let mut run = result.run.clone();

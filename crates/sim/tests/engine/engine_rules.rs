@@ -9,11 +9,11 @@ const T: u64 = FULL * PS_A_BYTE;
 const A: u64 = ACK * PS_A_BYTE;
 const D: u64 = US;
 
-/// Two hosts send `packets` full packets each to the third host of a single switch.
+/// Two hosts send `packets` (n) full packets each to the third host of a single switch.
 ///
-/// By hand: after the first packet, two packets arrive at the switch in each time T and one leaves. While both hosts
-/// send, k - 2 packets remain in the queue after the k-th departure (k = 2..=n). Afterwards n - 1, n - 2, ... 0 packets
-/// remain. The queue holds at most n packets.
+/// By hand: two packets arrive at the switch in each time T, and one packet leaves. While both hosts send, k - 2
+/// packets remain in the queue after the k-th packet has begun to leave, for k from 2 to n. After both hosts have
+/// ended, n - 1 packets remain, then n - 2, and so on down to 0. The queue holds at most n packets.
 fn two_to_one(packets: u64, settings: &str) -> RunResult {
     finish_one(
         &format!(
@@ -171,16 +171,16 @@ fn control_goes_ahead_of_data() {
     let flow = &result.flows[2];
     let ideal = 2 * (T + D) + 2 * (A + D);
     assert_eq!((flow.start_ps, flow.ideal_fct_ps), (Some(40 * US), ideal));
-    // About 70 packets are queued in front of the ACK of this packet, but the ACK only waits for the one that is
-    // being sent. The packet itself only waits for an ACK that host 2 is sending.
+    // About 70 packets are queued in front of the ACK of this packet, but the ACK only waits for the packet that is
+    // being sent. This packet itself only waits for an ACK that host 2 is sending.
     let fct = flow.fct_ps.unwrap();
     assert!(fct >= ideal && fct <= ideal + T + A, "{fct} instead of {ideal}");
 }
 
 #[test]
 fn a_nic_that_is_busy_with_an_ack_sends_data_right_after_it() {
-    // Host 0 begins to send the ACK for the packet of host 1 at 2 * (T + D), and the ACK occupies its link for A. Half
-    // of A later, host 0 gets a packet to send. No other event occurs at host 0 in the meantime.
+    // Host 0 begins to send the ACK for the packet of host 1 at 2 * (T + D). The ACK occupies the link of host 0 for
+    // A. After A / 2, host 0 gets a packet to send. No other event occurs at host 0 in the meantime.
     let answers = 2 * (T + D);
     let post = answers + A / 2;
     let matrix = format!("Nodes 3\nConnections 2\n1->0 start 0 size 4086\n0->2 start {post} size 4086\n");

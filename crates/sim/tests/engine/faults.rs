@@ -81,8 +81,8 @@ fn failures_at_a_rate_are_drawn_for_each_seed() {
     assert_eq!(begins.len(), 3, "{begins:?}");
     for (one, three) in runs[0].iter().zip(&runs[1]) {
         assert_eq!((&one.digest, one.flows_finished), (&three.digest, one.flows));
-        // Each cable fails 20 times per millisecond on average. There are so many cables that the first failure comes
-        // within a few microseconds of 10 us, where failures begin.
+        // Failures begin at 10 us. Each cable fails 20 times per millisecond on average. There are many cables, so the
+        // first failure comes soon after 10 us.
         assert!((10.0..30.0).contains(&one.faults[0].at_us), "{}", one.faults[0].at_us);
         assert!(one.faults[0].packets_lost > 100, "{}", one.faults[0].packets_lost);
     }
@@ -155,8 +155,8 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_what_is_sent_meanwhile() {
     let count = gone.len() as u64;
     let run = &result.run;
     assert_eq!((run.link_losses, run.timeouts, run.retransmissions), (count, count, count));
-    // The last lost packet left the sender at (71 - 1) * T. It is retransmitted one RTO later, and it and its ACK each
-    // cross two links and the switch.
+    // The last lost packet left the sender at (71 - 1) * T. It is retransmitted one RTO later. The retransmission and
+    // its ACK each cross two links and the switch.
     let expected = 70 * T + RTO + 2 * (T + A) + 4 * D + 2 * SWITCH;
     assert_eq!(result.flows[0].fct_ps, Some(expected));
     // Packet-hops: 100 packets and the retransmissions of the lost ones on the first link, the same number on the
@@ -221,8 +221,8 @@ fn a_queue_in_front_of_a_dead_link_drains_into_it() {
 fn a_switch_that_goes_down_loses_what_it_holds() {
     let down = 15 * US..17 * US;
     let (senders, packets) = (2, 60);
-    // A packet is lost if it had not arrived before the fault, unless it left its host after the fault. The i-th packet
-    // of each sender leaves at (i - 1) * T.
+    // A packet is lost if it leaves its host before the end of the fault and does not arrive before the start of the
+    // fault. The i-th packet of each sender leaves at (i - 1) * T.
     let delivered = (1..=senders * packets).filter(|&i| *on_last_link(i).end() < down.start).count() as u64;
     let after = senders * (1..=packets).filter(|i| (i - 1) * T >= down.end).count() as u64;
     let data = senders * packets - delivered - after;
@@ -360,8 +360,8 @@ fn a_degraded_link_takes_its_rate_exactly() {
     assert_eq!(fct(false, "0us"), Some(halved));
     // If the fault affects both directions, the last ACK also takes longer.
     assert_eq!(fct(true, "0us"), Some(halved + A));
-    // If the fault begins midway, each bit is sent at the rate that applies at that time, so the rest of the packet
-    // that is being sent also takes twice as long.
+    // If the fault begins at 30 us, each bit is sent at the rate that applies at its time. The rest of the packet that
+    // is being sent at 30 us therefore also takes twice as long.
     let at = 30 * US;
     let before = (1..=packets).filter(|&i| *on_last_link(i).start() < at).count() as u64;
     assert!(before > 80 && before < 90);
@@ -407,8 +407,8 @@ fn certain_loss_on_the_only_path_stalls() {
         Err(RunError::Stalled { at, flows, partial, .. }) => {
             assert!(at < Time(5000 * US));
             assert_eq!(flows.len(), 1);
-            // Every packet crosses the first link and is lost on the second, except for those that are still on the
-            // first.
+            // Every packet crosses the first link and is then lost on the second link. Only packets that are still on
+            // the first link are not lost.
             let on_first = partial.run.packet_hops - partial.run.link_losses;
             assert!(on_first - partial.run.link_losses <= 25 && partial.run.timeouts >= 25);
         }
@@ -479,8 +479,8 @@ fn bit_errors_lose_a_packet_by_its_length() {
     assert_losses(&lossy("bit-errors", rate), 1.0 - whole);
 }
 
-/// The uplinks that a fault with a fraction of links selects. They are recognised because they never carry packets,
-/// since routing reacts immediately.
+/// The uplinks that a fault with a fraction of links selects. Routing reacts immediately, so these uplinks never carry
+/// packets, and are recognised by this.
 fn chosen(scheme: &str, seed: u64) -> BTreeSet<String> {
     let text = format!(
         r#"
@@ -538,8 +538,8 @@ fn no_event_after_max_time_happens() {
     }
 }
 
-/// Adaptive routing uses the port with the shortest queue. If the link of a port is down, its packets are lost and its
-/// queue would be the shortest of all, so a switch must know the state of its own ports. It does not know of losses
+/// Adaptive routing uses the port with the shortest queue. A port whose link is down loses its packets, so its queue
+/// would be the shortest of all. A switch must therefore know the state of its own ports. It does not know of losses
 /// further along the path.
 #[test]
 fn adaptive_routing_leaves_own_ports_that_are_down() {

@@ -113,8 +113,8 @@ fn incasts_and_background_are_told_apart() {
     assert_eq!(slowdown, slowdowns[(slowdowns.len() * 95).div_ceil(100) - 1]);
 }
 
-/// Two switches with two hosts each. One of the hosts has a link of 10 Gb/s. Node numbers are those of the topology
-/// file, so the flow is between the two hosts of the other switch.
+/// Two switches have two hosts each, and the link of one host has 10 Gb/s. The flow file uses the node numbers of the
+/// topology file. The flow therefore goes between the two hosts whose switch has only links of 100 Gb/s.
 #[test]
 fn flows_of_a_file_go_between_nodes_of_the_topology_file() {
     let text = "schemes = [\"pfc-ecmp\"]\nsetup = \"hpcc-paper\"\nseeds = [1]\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n\

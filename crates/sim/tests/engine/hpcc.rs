@@ -104,15 +104,15 @@ fn incast(seed: u64, rest: &str) -> RunResult {
 /// round trip (8 * 40 Mb/s) is less than the 5 Gb/s that eta leaves free.
 ///
 /// The shares of the flows are even at first and drift apart, because a flow with a larger share sees a shorter queue,
-/// as `cc/hpcc.rs` explains. If windows were rounded down to whole packets, from 6.8 to six, all flows would send six
-/// packets, which would hide this effect.
+/// as `cc/hpcc.rs` explains. Windows of 6.8 packets must not be rounded down to whole packets. All flows would then
+/// send six packets, which would hide this effect.
 #[test]
 fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     let result = incast(1, &depth("tor:0/down:8"));
     let queue = series(&result, "queue_depth_bytes", "tor:0/down:8");
     let first = most(&queue, 0);
-    // The queue receives eight windows, each of a base RTT of 5 us at 100 Gb/s. The packets of one round trip leave in
-    // the meantime.
+    // The queue receives eight windows. Each window is a base RTT of 5 us at 100 Gb/s. The packets of one round trip
+    // leave in the meantime.
     assert!((300_000.0..500_000.0).contains(&first), "{first} B at first");
     let later = most(&queue, 200);
     assert!(later <= 10.0 * PACKET, "{later} B still wait after 200 us");
@@ -124,10 +124,9 @@ fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     assert_eq!((result.run.drops, result.run.ecn_marks), (0, 0));
 }
 
-/// Whether the shares stay even depends on the additive increase per round trip of all eight flows together, measured
-/// in packets. The increase of the published scripts is 0.18 packets of 1,000 B, and the shares drift apart. From
-/// about 0.6 packets on, the shares stay even, whether the increase is larger or the packets are smaller. With larger
-/// packets, the shares drift further apart.
+/// The additive increase per round trip of all eight flows together decides whether the shares stay even. From about
+/// 0.6 packets on, they stay even. The increase of the published scripts is 0.18 packets of 1,000 B, and the shares
+/// drift apart. With larger packets, the shares drift further apart.
 #[test]
 fn shares_stay_even_where_the_increase_is_large_beside_a_packet() {
     for (settings, evenness) in [
@@ -152,9 +151,10 @@ fn shares_drift_apart_out_of_step_too() {
     assert!((0.75..0.95).contains(&mean), "{indices:?}");
 }
 
-/// The additive increase makes the shares of a new and an old flow converge (HPCC, section 3.3), unless two paced flows
-/// are in step: if one flow sends 12 packets while the other sends 11, the same packets meet in the queue in every
-/// round. A model of the published simulator's rules shows the same effect, with exact times and telemetry.
+/// The additive increase makes the shares of a new and an old flow converge (HPCC, section 3.3). Two paced flows that
+/// are in step are an exception. If one flow sends 12 packets while the other flow sends 11, the same packets meet in
+/// the queue in every round. A model of the published simulator's rules shows this effect too, with exact times and
+/// telemetry.
 #[test]
 fn flows_that_begin_apart_come_to_even_shares() {
     let flow = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"500us\"\nqps = \"0-1\"\n";
@@ -274,8 +274,7 @@ fn runs_are_the_same_observed_or_not() {
 }
 
 /// Telemetry records are stored separately from the packets, so a program may change and hold packets. ConWeave
-/// reroutes HPCC's packets away from a link that other flows fill, and the engine checks that none of their records is
-/// lost.
+/// reroutes HPCC's packets away from a link that other flows fill. The engine checks that no telemetry record is lost.
 #[test]
 fn hpcc_and_conweave_run_together() {
     let text = r#"

@@ -90,8 +90,8 @@ fn of_paths_with_different_latencies_the_shortest_counts() {
     assert!(times.iter().all(|[fct, ideal]| *ideal == shortest && fct >= ideal), "{times:?}");
 }
 
-/// If hosts are connected in a ring of 100 Gb/s, each host gets a switch of its own and a link to it of 200 Gb/s, the
-/// sum of the host's two links. A packet crosses such a link at the sender and at the receiver.
+/// If hosts are connected in a ring of 100 Gb/s, each host gets a switch of its own. The link between host and switch
+/// has 200 Gb/s, the sum of the host's two links. A packet crosses such a link at the sender and at the receiver.
 #[test]
 fn between_hosts_that_are_joined_a_packet_is_sent_twice_more() {
     let ring = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";
@@ -121,8 +121,7 @@ fn a_ring_between_joined_hosts_has_the_rate_of_one_link() {
     for result in finish_all(&text, &[("g.txt", &format!("8 0 8\n\n{links}"))]) {
         let (cct, ideal) = (result.jobs[0].cct_ps.unwrap(), result.jobs[0].ideal_cct_ps);
         let on_link = 14 * 100 * FULL * 80;
-        // In addition to the time on that link, a packet needs time to reach the link and to go on from it, and an ACK
-        // returns.
+        // A packet also needs time to reach that link and to go on from it, and an ACK returns.
         let rest = 2 * FULL * 40 + 2 * (ACK * 40) + ACK * 80 + 2 * 500_000;
         assert!((on_link..=on_link + rest).contains(&ideal), "{ideal} for {on_link}");
         assert!(

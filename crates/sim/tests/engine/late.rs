@@ -7,8 +7,8 @@ use anabranch_sim::scenario::{NoFiles, Overrides, read};
 
 const LAST: Time = Time(281_000_000 * US);
 
-/// A scenario with a message between ToRs that starts at `start`, and another one that starts at 0. The schemes have
-/// different timers, such as those of rates and of programs.
+/// A scenario with two messages between ToRs. One message starts at 0, and the other one at `start`. The schemes have
+/// different timers, for example of rates and of programs.
 fn text(start: &str, bytes: u64) -> String {
     format!(
         r#"

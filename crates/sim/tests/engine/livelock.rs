@@ -1,10 +1,10 @@
 //! A run in which packets are sent but no new data arrives has stalled.
 //!
-//! All tests but the last run DCP on a fabric that drops packets instead of trimming them. In the livelock, ten
-//! messages of 263 packets are sent to host 14 at the same time. The spine's port to the ToR of that host has room
-//! for a megabyte and loses 372 packets of the eight messages from other ToRs. DCP's receiver counts packets from
-//! zero in each round of its sender, so a complete round has to arrive. All senders send their last packet at the
-//! same time and time out at the same time, so each round repeats the previous one.
+//! All tests except the last one use DCP on a fabric that drops packets instead of trimming them. In the livelock, ten
+//! messages of 263 packets are sent to host 14 at the same time. The spine's port to the ToR of that host has room for
+//! a megabyte and loses 372 packets of the eight messages from other ToRs. In each round of a sender, DCP's receiver
+//! counts packets from zero, so a complete round has to arrive. All senders send their last packet at the same time
+//! and time out at the same time, so each round repeats the previous round.
 
 use super::support::*;
 use anabranch_base::Time;
@@ -45,9 +45,9 @@ kind = "messages"
 
 const NO_MARKS: &str = "\"dcp.fabric.ecn_kmin\" = \"1GB\"\n\"dcp.fabric.ecn_kmax\" = \"1GB\"\n";
 
-/// The last new packet arrives in the second round, which begins after the RTO of 4 ms. The run ends once nothing new
-/// has arrived for the stall limit of 10 ms plus an RTO and a round trip, so after about 18 ms. The end may be some
-/// milliseconds later, since the watchdog checks only four times in that interval.
+/// The last new packet arrives in the second round, which begins after the RTO of 4 ms. The run ends when nothing new
+/// has arrived for the stall limit of 10 ms plus an RTO and a round trip. This is after about 18 ms. The end may be
+/// some milliseconds later, because the watchdog checks only four times in that interval.
 #[test]
 fn retransmissions_in_step_are_a_stall() {
     for (rest, marks) in [("", true), (NO_MARKS, false)] {
@@ -66,7 +66,7 @@ fn retransmissions_in_step_are_a_stall() {
     }
 }
 
-/// Another stall limit changes only the time at which the run ends: at the first event after the limit. That event is a
+/// The stall limit only changes the end of the run. The run ends at its first event after the limit. That event is a
 /// timeout, and timeouts may have doubled several times by then.
 #[test]
 fn patience_is_that_of_the_scenario() {
@@ -97,8 +97,8 @@ fn lossy(scheme: &str, probability: f64, limits: &str) -> Result<RunResult, RunE
     attempt(&points(&text, &[])[0])
 }
 
-/// A run that stalls under losses finishes with the limits that its first hint proposes, and with the lower loss rate
-/// if this hint proposes one.
+/// A run that stalls under losses finishes with the limits that its first hint proposes. If the hint also proposes a
+/// lower loss rate, the run finishes with these limits and this loss rate.
 #[test]
 fn the_first_hint_of_a_run_that_stalls_under_losses_lets_it_end() {
     let value = |help: &str, key: &str| {

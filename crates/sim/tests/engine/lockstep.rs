@@ -47,11 +47,11 @@ fn is_fair(count: u32, of: u32) -> bool {
     f64::from(count.abs_diff(of / 2)) < 5.0 * f64::sqrt(f64::from(of) / 4.0)
 }
 
-/// Two packets arrive in the time in which one packet leaves. Once the queue is full, the packet that arrives first,
-/// at the lower port, takes the free place. The other packet then finds the queue full. Under the rule `arriving`, it
-/// is dropped. Under the rule `coin`, either this packet or the one queued before it is dropped. With a random
-/// arrival order, either packet may be the first. In each case one of the two packets is lost, and its flow
-/// retransmits it one RTO later.
+/// Two packets arrive in the time in which one packet leaves. Once the queue is full, the packet at the lower port
+/// arrives first and takes the free place. The second packet finds the queue full. The rule `arriving` drops the
+/// second packet. The rule `coin` drops either the first or the second packet. With a random arrival order, the packet
+/// of either sender may be first. In each case one of the two packets is lost, and its flow retransmits it one RTO
+/// later.
 #[test]
 fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     let (packets, limit) = (4_000_u32, 100);
@@ -75,8 +75,8 @@ fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
 }
 
 /// Packets of 1,064 B and of 4,150 B share a queue of 12,500 B. If the youngest queued packet is shorter than the
-/// arriving one, the latter may not fit in its place. Both are then dropped or trimmed, and the queue counts the
-/// remaining bytes.
+/// arriving packet, the arriving packet may not fit in its place. Both packets are then dropped or trimmed, and the
+/// queue counts the remaining bytes.
 #[test]
 fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
     let messages: String = (0..60)
@@ -371,10 +371,10 @@ fn nothing_is_lost_in_a_lossless_class_with_all_of_it() {
     }
 }
 
-/// By an exact clock, the pause frame and the full packet before it take 337,120 ps, and by a slow one 34 ps more.
-/// With the latencies of the link in both directions, the sender receives the pause after 1,337,154 ps. In this time,
-/// a fast sender sends as much as an exact one in 134 ps more. Each of the eight ports therefore needs 16,716 B, where
-/// exact clocks need 16,714 B.
+/// By an exact clock, the pause frame and the full packet before it take 337,120 ps. By a slow clock, they take 34 ps
+/// more. With the latencies of the link in both directions, the sender receives the pause after 1,337,154 ps. In this
+/// time, a fast sender sends as much as an exact sender does in 1,337,288 ps. Each of the eight ports therefore needs
+/// 16,716 B. With exact clocks, it needs 16,714 B.
 #[test]
 fn headroom_allows_for_a_slow_clock_that_pauses_and_a_fast_one_that_is_paused() {
     let of = |more| {

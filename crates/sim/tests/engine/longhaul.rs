@@ -13,8 +13,8 @@ fn fabric(wan_latency: &str) -> String {
     )
 }
 
-/// All hosts of one data centre send to the hosts of one ToR in the other data centre, whose links are too slow for
-/// this traffic.
+/// All hosts of one data centre send to the hosts of one ToR in the other data centre. The links of this ToR are too
+/// slow for this traffic.
 fn crowd(bytes: &str) -> String {
     let message = |from: u32| {
         format!("[[workload.message]]\nfrom = {from}\nto = {}\nbytes = \"{bytes}\"\n", 28 + from % 4)
@@ -112,9 +112,9 @@ fn programs_at_the_edge_are_deterministic() {
     assert_eq!(extra(of("bicc"), "held_packets"), extra(of("bicc"), "released_packets"));
 }
 
-/// Packets that a program held are sent while their ingress link is paused and its headroom is full, so they must not
-/// need room there. All hosts of one data centre send to one ToR of the other over a short link with little headroom,
-/// and only pauses slow them down.
+/// Packets that a program held are sent while their ingress link is paused and its headroom is full. The held packets
+/// must therefore need no headroom. All hosts of one data centre send to one ToR of the other data centre over a short
+/// link with little headroom. Only pauses slow the hosts down.
 #[test]
 fn what_was_set_aside_needs_no_room_of_the_line() {
     let settings = "[set]\n\"*.fabric.pfc.buffer\" = \"1MB\"\n\
@@ -133,9 +133,9 @@ fn what_was_set_aside_needs_no_room_of_the_line() {
     }
 }
 
-/// A flow of 10 MB within a data centre shares a link near its sender with a flow between data centres. With PNP, the
-/// flow between data centres learns of the congestion as early as the other flow, and leaves the other flow its share
-/// of the link.
+/// A flow of 10 MB within a data centre shares a link near its sender with a flow between data centres. With PNP, both
+/// flows learn of the congestion equally early, and the flow between data centres leaves a share of the link to the
+/// flow of 10 MB.
 #[test]
 fn a_near_congestion_is_answered_near_the_sender() {
     let two = "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 3\nto = 15\nbytes = \"10MB\"\n\

@@ -23,8 +23,8 @@ const UNCONTROLLED: &str = r#"
         "rocev2.fabric.ecn_kmax" = "60000packets"
 "#;
 
-/// A RoCEv2 point with ample buffers, a static threshold of `packets` and this headroom. With `None`, each link has its
-/// computed headroom.
+/// The RoCEv2 `point` with ample buffers, a static threshold of `packets` and the given `headroom`. If `headroom` is
+/// `None`, each link has its computed headroom.
 pub fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) -> RunPoint {
     let pfc = point.scheme.fabric.pfc.as_mut().expect("RoCEv2 is lossless");
     *pfc = PfcSpec {
@@ -89,11 +89,11 @@ mod line {
     pub const SWITCH: u64 = 300_000;
     pub const THRESHOLD: u64 = 20;
     pub const RESUME: u64 = 2;
-    /// The arrival of the trunk's first packet, which has the number 0, at the second switch. Another one arrives per
-    /// H, and one leaves per T = 2H.
+    /// The arrival of packet 0, the first packet of the trunk, at the second switch. From then on, one packet arrives
+    /// per H, and one packet leaves per T = 2 H.
     pub const FIRST: u64 = T + HOST_LINK + SWITCH + H + TRUNK + SWITCH;
-    /// Packet k finds (k + 1) / 2 - 1 packets in the queue, so the first packet above the threshold has the number 2 *
-    /// 20 + 1.
+    /// Packet k finds (k + 1) / 2 - 1 packets in the queue if k is odd. The first packet above the threshold of 20
+    /// packets is therefore packet 2 * 20 + 1.
     pub const DECIDES: u64 = 2 * THRESHOLD + 1;
     /// The time at which the pause takes effect on the trunk.
     pub const XOFF: u64 = FIRST + DECIDES * H + FRAME + TRUNK;
@@ -174,8 +174,8 @@ fn trunk_down(from: u64, until: u64) -> String {
     )
 }
 
-/// The trunk goes down after the last packet before the pause has arrived. A link that is down is no longer paused: the
-/// 12 packets that wait for it are lost as on any failed link, and the loss of the XON frame delays nothing.
+/// The trunk goes down after the last packet before the pause has arrived. A link that is down is no longer paused.
+/// The 12 packets that wait for the trunk are lost as on any failed link. The loss of the XON frame delays nothing.
 #[test]
 fn a_link_that_fails_forgets_its_pause() {
     let (from, until) = (line::FIRST + 40 * T, line::FIRST + 80 * T);
@@ -187,8 +187,8 @@ fn a_link_that_fails_forgets_its_pause() {
     assert!(result.run.retransmissions >= 12);
 }
 
-/// The link fails while it is paused, and comes up while it should still be paused. The headroom is in use, so nothing
-/// may arrive before the pause is in effect again.
+/// The link fails while it is paused, and comes up while the pause should still hold. The headroom is in use, so
+/// nothing may arrive before the pause is in effect again.
 #[test]
 fn a_pause_that_still_holds_holds_after_a_repair() {
     // The last packet from the trunk arrives at about 55 T, and the port to host 6 is free for such packets from
@@ -214,8 +214,8 @@ fn a_pause_frame_takes_its_time_on_a_slower_link() {
 }
 
 /// The link fails just after the pause frame is sent, and comes up before the frame would arrive. The packets on the
-/// wire are lost, so the second switch has room again, sends an XON that has no effect, and has no pause outstanding.
-/// The pause frame must be lost like all other frames, or nothing would ever end the pause.
+/// wire are lost, so the second switch has room again. It sends an XON that has no effect, and then no pause is
+/// outstanding. The pause frame must be lost like all other frames. If it arrived, nothing would ever end the pause.
 #[test]
 fn a_pause_frame_on_a_link_that_fails_is_lost() {
     let sent = line::FIRST + line::DECIDES * line::H + line::FRAME;
@@ -251,8 +251,9 @@ fn a_cable_fails(cable: u32, duration: &str) -> Vec<RunPoint> {
     points.into_iter().map(|point| with_threshold(point, 10, None)).collect()
 }
 
-/// If a paused link fails permanently, the packets that wait for it must not wait for ever and block those behind them.
-/// They are lost like all packets that are sent on that link, and are retransmitted over the other cable.
+/// If a paused link fails permanently, the packets that wait for it must not wait for ever and block the packets
+/// behind them. The waiting packets are lost like all packets that are sent on that link. They are retransmitted over
+/// the other cable.
 #[test]
 fn a_link_that_fails_while_it_is_paused_lets_go_of_what_waits() {
     for point in a_cable_fails(0, "").iter().chain(&a_cable_fails(1, "")) {
@@ -430,8 +431,8 @@ proptest! {
     }
 }
 
-/// Four switches in a ring, with a host on each. Each host sends to the host two switches away, for which both
-/// directions have the same length.
+/// Four switches in a ring, with a host on each. Each host sends to the host that is two switches away. The paths in
+/// both directions round the ring have equal lengths.
 pub fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
     let graph = "8 4 8\n4 5 6 7\n0 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n2 6 100Gbps 1000ns 0\n3 7 100Gbps 1000ns 0\n4 5 100Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n6 7 100Gbps 1000ns 0\n7 4 100Gbps 1000ns 0\n";
     let text = format!(

@@ -41,9 +41,9 @@ fn down(links: &[String]) -> String {
 }
 
 /// An upper limit of the time that a sender alone on a path needs to fill it, in microseconds. NSCC's window has at
-/// least a packet, and must grow to a BDP. The fast increase adds 0.25 B times the BDP over 150 KB for each byte that
-/// is acknowledged, so that each round trip multiplies the window by 1 plus this number. One more round trip ends the
-/// message.
+/// least a packet, and must grow to a BDP. For each acknowledged byte, the fast increase adds 0.25 B times the BDP
+/// over 150 KB. Each round trip therefore multiplies the window by 1 + 0.25 * BDP / 150 KB. One more round trip ends
+/// the message.
 fn time_to_fill(base_rtt_us: f64, bdp: f64, packet: f64) -> f64 {
     let growth = 1.0 + 0.25 * bdp / 150e3;
     let (mut window, mut round_trips) = (packet, 1.0);
@@ -114,8 +114,8 @@ fn source_routes_are_not_rerouted() {
 }
 
 /// A host with k of its 8 links down sends or receives at (8 - k) / 8 of the full rate. A sending NIC knows which of
-/// its own ports are down, and loses no packets there. It learns from a message which ports of the receiver's NIC are
-/// down.
+/// its own ports are down, and loses no packets there. A message tells the sending NIC which ports of the receiver's
+/// NIC are down.
 #[test]
 fn ports_that_are_down_cost_their_share() {
     let whole = gbps(&planes("mrc", 4, "", ""));
@@ -151,8 +151,8 @@ fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
 }
 
 /// Eight of 16 entropy values are in use, one in each plane. The path of one entropy value loses 20 % of the packets.
-/// This entropy value is retired, and more than 99 % of the rate are left. The losses are detected by packets out of
-/// order, by later packets of the same path, or by timeouts alone.
+/// The sender retires this entropy value, and more than 99 % of the rate are left. Each of the three runs detects
+/// losses by a different rule: by packets out of order, by later packets of the same path, or by timeouts alone.
 #[test]
 fn a_lossy_path_is_left() {
     let set = "\"mrc.lb.evs\" = 16\n\"mrc.lb.active\" = 8\n";
@@ -169,8 +169,8 @@ fn a_lossy_path_is_left() {
         hits.push(run.retransmissions);
     }
     // If the entropy value stayed in use, 2,000 packets would take the path, and 400 would be lost. The first loss
-    // comes after about five packets. A plane carries 29 packets in 10 us, of which the path loses 6, until the loss
-    // is detected: after 20 to 40 us by packets out of order, and after 70 to 90 us by a timeout.
+    // comes after about five packets. In 10 us, a plane carries 29 packets, and the path loses 6 of them. The loss is
+    // detected after 20 to 40 us by packets out of order, and after 70 to 90 us by a timeout.
     assert!(hits[..2].iter().all(|&lost| (1..30).contains(&lost)), "{hits:?}");
     assert!((1..60).contains(&hits[2]), "{hits:?}");
     assert!(hits[1] < hits[2], "a later packet of the path tells sooner than a timeout: {hits:?}");
@@ -222,8 +222,8 @@ bytes = "28MB"
         senders.collect::<String>()
     );
     let result = finish_one(&text, &[]);
-    // The time of a message ends with the last ACK, so that even an idle network gives 28 MB no more than 0.988 of the
-    // rate: the round trip of 7 us is in it. The victim is therefore compared with the ideal time of its message.
+    // The time of a message ends with the last ACK and includes the round trip of 7 us. Even an idle network therefore
+    // gives 28 MB no more than 0.988 of the rate. The victim is compared with the ideal time of its message.
     let victim = result.flows.iter().find(|flow| flow.bytes == 28_000_000).unwrap();
     let share = victim.ideal_fct_ps as f64 / victim.fct_ps.unwrap() as f64;
     assert!(share > 0.99, "{share} of the rate of an idle network");
@@ -257,9 +257,10 @@ bytes = "8MB"
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\n";
     let run = finish_one(&text(fault), &[]).run;
     // A quarter of the entropy values name the dead uplink: 26 of 104 in use, and 6 of 24 backups. Each of the 26
-    // loses its packets until a timeout of 58.8 us retires it. A backup among the 6 that takes such a place loses its
-    // own in a second round. Answers of receivers below the dead link are lost too, until a probe finds another path,
-    // which may cost a third timeout. The windows, which have lost a packet with each loss, must then grow again.
+    // loses its packets until a timeout of 58.8 us retires it. If one of the 6 backups then replaces a retired entropy
+    // value, packets wait for a second timeout. Answers of receivers below the dead link are lost too until a probe
+    // finds another path, which may cost a third timeout. Each loss takes a packet from a window, and the windows must
+    // then grow again.
     let most = whole + 3.0 * 58.8 + time_to_fill(7.35, 367.5e3, 4202.0);
     assert!(
         run.retransmissions > 0 && run.completion_us < most,
@@ -272,10 +273,10 @@ bytes = "8MB"
 /// rate of the NIC, queues would hold eight times as much, and the incast would have more than 5,000 timeouts of
 /// packets that only wait.
 ///
-/// Switches trim whatever they lose here, so that no loss must be inferred. With the rule of the scheme (1.5 windows
-/// of packets out of order), 5 % of the retransmissions are of packets that were not lost, and the incast takes 6 %
-/// longer: windows have only a few packets, and more packets than 1.5 windows overtake one that waits in a queue of
-/// 1.5 BDP.
+/// Switches trim all packets that they lose here, so no loss must be inferred. The rule of the scheme (1.5 windows of
+/// packets out of order) would make the incast take 6 % longer. 5 % of the retransmissions would be of packets that
+/// were not lost. The reason is that windows have only a few packets: more than 1.5 windows overtake a packet that
+/// waits in a queue of 1.5 BDP.
 #[test]
 fn an_incast_on_eight_planes_has_no_timeout() {
     let text = r#"

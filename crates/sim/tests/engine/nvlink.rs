@@ -1,5 +1,5 @@
-//! Servers whose GPUs are connected by NVLink, with rails and with messages that reach another rail over NVLink (PXN),
-//! compared with closed forms.
+//! Servers whose GPUs are connected by NVLink, compared with closed forms. The servers have rails, and messages reach
+//! another rail over NVLink (PXN).
 
 use super::clusters::{AT_400G, ONE_RAIL_A_LEAF, acknowledged, scenario};
 use super::support::*;
@@ -64,7 +64,7 @@ fn rails_decide_how_many_switches_a_message_passes() {
     assert!(within.jobs[0].cct_ps.unwrap().abs_diff(nvlink(1 << 20) + LATENCY) <= 1);
 }
 
-/// GPUs that share a NIC send to each other over NVLink, and to other servers through their NIC.
+/// GPUs that share a NIC send to another GPU of their server over NVLink, and to other servers through their NIC.
 #[test]
 fn gpus_may_share_a_nic() {
     let shared = "kind = \"rails\"\nservers = 2\nnics = 2\ngpus = 4\nspines = 2\nuplinks = 2\nlink = \"400Gbps\"\ntiers = 2\nsegment = 2";
@@ -156,8 +156,8 @@ fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
         let result = run("allreduce-hierarchical", &keys);
         assert_eq!(result.run.packet_hops, packet_hops(8 * (B / 4) / 4_096, 2), "{server}");
     }
-    // In each channel, one GPU of each server exchanges the channel's bytes with the other server: one way up the tree,
-    // and the other way down.
+    // In each channel, one GPU of each server exchanges the channel's bytes with the other server. One direction goes
+    // up the tree, and the other direction goes down.
     let tree = run("allreduce-double-binary-tree", &format!("{NVLINK}\nchunk = \"128KiB\""));
     assert_eq!(tree.run.packet_hops, packet_hops(2 * B / 4_096, 2));
     // Each GPU sends four blocks of an eighth to the other server.
@@ -174,8 +174,8 @@ fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
     assert!(few.jobs[0].cct_ps > to_all.jobs[0].cct_ps);
 }
 
-/// With `depth`, a transfer may start when an earlier one has been acknowledged, or when it has arrived (`clock =
-/// "delivered"`). Both hold over NVLink as well as over the network.
+/// With `depth`, a transfer waits until an earlier transfer has been acknowledged. With `clock = "delivered"`, it
+/// waits until the earlier transfer has arrived. Both rules hold over NVLink and over the network.
 #[test]
 fn a_depth_counts_transfers_of_every_kind() {
     let run = |more: &str| {
@@ -203,8 +203,8 @@ fn the_channels_of_a_broadcast_run_side_by_side() {
     assert!((1.0..1.3).contains(&took), "{took}");
 }
 
-/// An NVSwitch that reduces (NVLS) also distributes the sum, so that a GPU sends its bytes once, plus an eighth of
-/// them. In a ring, it sends 2 * 7/8 of them.
+/// An NVSwitch that reduces (NVLS) also distributes the sum. A GPU therefore sends its bytes once, plus an eighth of
+/// its bytes. In a ring, a GPU sends 2 * 7/8 of its bytes.
 #[test]
 fn a_switch_that_reduces_passes_the_rate_of_a_ring() {
     const B: u64 = 64 << 20;

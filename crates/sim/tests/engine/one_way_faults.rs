@@ -1,5 +1,5 @@
-//! Links that go down only in the direction towards a host or switch that PFC has paused: it resumes immediately,
-//! between two synchronisation windows.
+//! Links that go down only in the direction towards a host or switch that PFC has paused. The paused host or switch
+//! resumes immediately, between two synchronisation windows.
 
 use super::support::*;
 use anabranch_sim::Control;

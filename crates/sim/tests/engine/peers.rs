@@ -168,8 +168,8 @@ fn slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// RoCEv2 over PFC with ConWeave in the ToRs. The P99 depends on the deadline of a reply: it is 9 % higher with 12.36
-/// us (a round trip between hosts and 4 us) than with 8 us.
+/// RoCEv2 over PFC with ConWeave in the ToRs. The P99 depends on the deadline of a reply. With 12.36 us (a round trip
+/// between hosts plus 4 us), the P99 is 9 % higher than with 8 us.
 #[test]
 fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{ROCEV2}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -181,9 +181,9 @@ fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// ConWeave over IRN. The reference has no row for this case. The expected mean and P99 are derived from earlier runs
-/// of this program with a deadline of 12.36 us: their values, 1.355 and 4.191, were found to exceed the reference
-/// simulator by 3.1 and 16.3 %.
+/// ConWeave over IRN. The reference has no row for this case. Earlier runs of this program with a deadline of 12.36 us
+/// had a mean of 1.355 and a P99 of 4.191. These two values exceeded the reference simulator by 3.1 and 16.3 %, from
+/// which the expected mean and P99 are derived.
 #[test]
 fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -195,7 +195,8 @@ fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
 /// IRN on the same fabric without PFC.
 ///
 /// No queue grows to its limit (nor to 2 MB), so nothing is lost. The cost of a loss is not compared, because the
-/// simulators differ: theirs retransmits all data without a SACK at the first SACK, while this one follows IRN's paper.
+/// simulators differ. At the first SACK, ConWeave's simulator retransmits all data that has no SACK. This simulator
+/// follows IRN's paper.
 #[test]
 fn irns_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -392,13 +393,13 @@ const OVER_DEAD_UPLINKS: [u32; 128] = [
 ];
 
 /// OPS with 8 MiB per message on the fabric of [`REFERENCE`]. In each of four ToRs, the upward direction of one uplink
-/// is dead from 60 us on, so each lost packet waits for a timeout, and counts as in flight until then. The reference
-/// has no row for this case; 383 and 1,426 us are the mean and the P99 of the simulator published with REPS. This
-/// program's results are 3.1 and 6.0 % below these; two standard errors of the difference are 3.3 and 6.3 %. The
-/// results depend on two rules. If the SACK bits of an ACK began at the acknowledged packet itself, and a packet had
-/// to fit into the window as a whole, the results would be 22.6 and 62 % above (469.5 and 2,316 us). If the bits began
-/// where they begin in the reference (at the PSN itself if the packet was marked or carried an ACK request), the
-/// results would be 0.9 and 4.4 % above.
+/// is dead from 60 us on. Each lost packet waits for a timeout, and counts as in flight until then. The reference has
+/// no row for this case. The simulator published with REPS has a mean of 383 us and a P99 of 1,426 us. This program's
+/// results are 3.1 and 6.0 % lower; two standard errors of the difference are 3.3 and 6.3 %. The results depend on two
+/// rules. If the SACK bits of an ACK began at the acknowledged packet itself, and a packet had to fit into the window
+/// as a whole, the results would be 22.6 and 62 % higher (469.5 and 2,316 us). In the reference, the bits begin at the
+/// PSN itself if the packet was marked or carried an ACK request. With that rule, the results would be 0.9 and 4.4 %
+/// higher.
 #[test]
 fn distributions_agree_where_uplinks_are_dead() {
     let lines = OVER_DEAD_UPLINKS.iter().enumerate();

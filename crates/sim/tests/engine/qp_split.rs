@@ -49,8 +49,8 @@ fn a_message_is_split_over_four_queue_pairs() {
         assert_eq!(result.run.packet_hops, 2 * (packets + parts.len() as u64), "{bytes} B");
         let flow = &result.flows[0];
         assert_eq!((result.flows.len(), flow.bytes), (1, bytes));
-        // The parts take turns. Each packet leaves immediately after the previous one, and crosses the second link once
-        // it has arrived and that link is free.
+        // The parts take turns. Each packet leaves immediately after the previous packet. It crosses the second link
+        // once it has arrived there and the second link is free.
         let rounds = parts.iter().map(Vec::len).max().unwrap();
         let in_turn = (0..rounds).flat_map(|round| parts.iter().filter_map(move |part| part.get(round)));
         let (mut sent, mut free) = (0, 0);

@@ -69,10 +69,10 @@ fn curve<'a>(result: &'a RunResult, series: &str) -> Vec<&'a SeriesRow> {
 
 /// Host 0 sends to host 1, which takes data at a quarter of the rate of its link.
 ///
-/// Packet k (from 0) arrives at `A + k T` with A = 2 (T + 500 ns), and the host has taken packet 0 at `A + 4 T` and
-/// one more packet every `4 T`. At the arrival of packet k the NIC therefore holds k + 1 - floor(k / 4) packets. The
-/// buffer holds 8 packets, so the NIC decides to send the first pause when packet 10 arrives, with which the NIC
-/// holds 11 - 2 = 9 packets. The pause takes effect after the frame and the latency.
+/// Packet k (from 0) arrives at `A + k T` with A = 2 (T + 500 ns). The host has taken packet 0 at `A + 4 T`, and takes
+/// one more packet every `4 T`. When packet k arrives, the NIC therefore holds k + 1 - floor(k / 4) packets. With
+/// packet 10, the NIC holds 11 - 2 = 9 packets. The buffer holds 8 packets, so the NIC then decides to send the first
+/// pause. The pause takes effect after the frame and the latency.
 #[test]
 fn a_slow_receiver_pauses_its_link() {
     let buffer = format!("buffer = \"{}B\"", 8 * 4_174);
@@ -93,8 +93,9 @@ fn a_slow_receiver_pauses_its_link() {
     assert!((0.74..0.78).contains(&paused), "{paused} of the time");
 }
 
-/// A switch holds what the slow receiver does not take. Its ingress port fills, and the pause reaches another flow of
-/// the same uplink: the victim gets the rate of the slow receiver, although its own receiver is not slow.
+/// A switch holds the packets that the slow receiver does not take. Its ingress port fills, and the pause reaches
+/// another flow of the same uplink, the victim. The victim gets the rate of the slow receiver, although its own
+/// receiver is not slow.
 #[test]
 fn a_slow_receiver_has_victims() {
     let messages = [(0, 2, "16MiB", "0us"), (1, 3, "16MiB", "0us")];
@@ -155,13 +156,13 @@ fn the_last_pause_of_a_storm_expires() {
     let free = arrives(2) + LONGEST_PAUSE;
     assert_eq!(result.flows[0].delivery_ps, Some(free + 256 * T + LATENCY));
     // The switch pauses host 0 on the arrival of packet 20 (counted from 0), at 21 T + 500 ns. The pause takes effect
-    // after the frame and the latency, and packet k begins at k T: those below 21 + (2 * 500 ns + FRAME) / T = 32.99
-    // have begun.
+    // after the frame and the latency. Packet k begins at k T, so packets with k < 21 + (2 * 500 ns + FRAME) / T =
+    // 32.99 have begun.
     assert_eq!(result.run.faults[0].packets_slowed, 33);
 }
 
-/// The link goes down for 1 ns while the second pause frame of the storm waits for the host's own packet. Both ends agree
-/// that the link stays paused, and the next frame comes within another half of the longest pause.
+/// The link goes down for 1 ns while the second pause frame of the storm waits for the host's own packet. Both ends
+/// agree that the link stays paused. The next frame comes within another half of the longest pause.
 #[test]
 fn a_storm_outlasts_a_flap_of_its_link() {
     for eighth in 1..5 {
@@ -182,8 +183,8 @@ fn a_storm_outlasts_a_flap_of_its_link() {
 const STORM: &str = "[[fault]]\nkind = \"pause-storm\"\nhosts = \"host:1\"\nat = \"50ms\"\n";
 
 /// Host 0 sends to host 1, which storms from 50 ms on, and to host 3. The pauses reach host 0, and the flow to host 3
-/// is their victim. The watchdog polls each 200 ms: at 200 ms the port was paused for 75 % of the time, and at 400 ms
-/// for all of it.
+/// is their victim. The watchdog polls each 200 ms. At 200 ms the port had been paused for 75 % of the time, and at
+/// 400 ms for all of the time since the first poll.
 #[test]
 fn a_watchdog_ends_a_storm_at_its_second_poll() {
     let messages = [(0, 1, "1MiB", "60ms"), (0, 3, "1MiB", "60ms"), (2, 3, "64KiB", "450ms")];

@@ -141,8 +141,8 @@ pub struct Alone {
     pub ideal: u64,
 }
 
-/// The FCT computed packet by packet and link by link. Each packet starts on a link once it has arrived there and the
-/// link is free.
+/// The FCT computed packet by packet and link by link. A packet starts on a link when the packet has arrived there and
+/// the link is free.
 pub fn packet_by_packet(path: &[Hop], bytes: u64, back: &[Hop]) -> Alone {
     let packets = bytes.div_ceil(PAYLOAD);
     let payload = |packet: u64| PAYLOAD.min(bytes - packet * PAYLOAD);
@@ -153,8 +153,8 @@ pub fn packet_by_packet(path: &[Hop], bytes: u64, back: &[Hop]) -> Alone {
     Alone { fct: travel(back, &acks)[last], ideal: travel(back, &acks[last..])[0] }
 }
 
-/// The arrival times at the end of a path. `packets` lists the time and the bytes of packets that follow each other
-/// along the path.
+/// The arrival times of `packets` at the end of a path. Each element of `packets` has the time at which the packet is
+/// ready and its number of bytes.
 fn travel(path: &[Hop], packets: &[(u64, u64)]) -> Vec<u64> {
     let mut free = vec![0; path.len()];
     let along = |&(ready, bytes): &(u64, u64)| {

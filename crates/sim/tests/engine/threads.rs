@@ -140,9 +140,9 @@ struct Seen {
     curves: BTreeSet<String>,
 }
 
-/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads, where ports of a switch that share nothing are processed
-/// separately. Also runs the scenario with all events of each switch processed in their full order. `settings` gives
-/// the settings for the name of a scheme.
+/// Runs a scenario with every scheme on 1, 2, 3 and 8 threads. In these runs, ports of a switch that share nothing are
+/// processed separately. The results are compared with a run in which all events of each switch are processed in their
+/// full order. `settings` gives the settings for the name of a scheme.
 fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> Seen {
     let mut seen = Seen::default();
     for scheme in schemes() {
@@ -238,8 +238,8 @@ fn an_incast_that_pauses_or_drops() {
     }
 }
 
-/// Chains of messages over all four ToRs. Messages start others at other hosts: on delivery or on acknowledgement,
-/// after a single message or after several. Several messages share a queue pair.
+/// Chains of messages over all four ToRs. The delivery or the acknowledgement of a message starts messages at other
+/// hosts. Some messages wait for several others. Several messages share a queue pair.
 const CHAINS: &str = "\
 Nodes 16
 Connections 16

@@ -1,5 +1,4 @@
-//! Tests of timers that an arriving packet moves to an earlier time than the one that was set, and of runs that wait
-//! for the start of a message.
+//! Tests of timers that an arriving packet moves to an earlier time, and of runs that wait for the start of a message.
 
 use super::support::*;
 
@@ -78,8 +77,8 @@ probability = 0.3
     assert!(results.iter().filter(|result| result.run.timeouts > 1).count() > 5);
 }
 
-/// A run that waits for the start of a message has not stalled, no matter how long it waits, before the first message
-/// or between two.
+/// A run that waits for the start of a message has not stalled, no matter how long it waits. It may wait for the first
+/// message or between two messages.
 #[test]
 fn a_run_that_waits_for_its_next_message_is_not_stalled() {
     for starts in [[0, 100_000], [100_000, 150_000], [90_000, 90_001]] {

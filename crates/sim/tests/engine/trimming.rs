@@ -105,8 +105,8 @@ fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
         assert_eq!(result.run.peak_queue_bytes, packets * 1_057, "alpha {alpha}");
         assert!(result.run.drops > 1_000, "{}", result.run.drops);
     }
-    // Packets that do not fit are trimmed if switches trim. ACKs and headers in the data queue also count, and a buffer
-    // that can hold all packets refuses none.
+    // With trimming, packets that do not fit are trimmed. ACKs and headers in the data queue also count. A buffer that
+    // can hold all packets refuses none.
     for set in ["", "\"dcp.fabric.acks_with_data\" = true"] {
         let trimmed = full_queues(2, "300KB", set).run;
         assert!(

@@ -71,13 +71,13 @@ fn short_flows_take_as_long_as_in_uet_htsim() {
 }
 
 /// The fabric and the hosts of uet-htsim's test: hosts 0 to 14 of 16 send to host 15, with 64 entropy values. The link
-/// of host 15 needs 2,440 us for 15 messages, and the path 4.7 us or more.
+/// of host 15 needs 2,440 us for 15 messages, and the path adds at least 4.7 us.
 ///
-/// Under RCCC pulls are paced at 0.99 of the link, so that the last flow ends before 2,440 / 0.99 + 14 = 2,479 us.
-/// Under NSCC the last flow is alone at the end. Without queueing its window grows by 4 MTU * a * b = 16.9 KB per
-/// round trip, so that even from nothing it is a BDP (175 KB) after 10.4 round trips, half of which the link is idle:
-/// 2,440 + 14 + 73 = 2,527 us. uet-htsim has 2,478.5 us for NSCC, 2,464.4 us for RCCC and 2,462.9 us for both
-/// together.
+/// Under RCCC pulls are paced at 0.99 of the link, so the last flow ends before 2,440 / 0.99 + 14 = 2,479 us. Under
+/// NSCC the last flow is alone at the end. Without queueing its window grows by 4 MTU * a * b = 16.9 KB per round
+/// trip. Even from nothing, the window is a BDP (175 KB) after 10.4 round trips. The link is idle for half of this
+/// time, so the last flow ends before 2,440 + 14 + 73 = 2,527 us. uet-htsim has 2,478.5 us for NSCC, 2,464.4 us for
+/// RCCC and 2,462.9 us for both together.
 ///
 /// Under RCCC all flows end at about the same time. The flow from under the receiver's ToR ends first, after 2,368 us
 /// in uet-htsim. Under NSCC the shorter round trip of this flow gives it a larger share, and it ends after 1,273.6 us.
@@ -109,8 +109,8 @@ fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
     }
 }
 
-/// In uet-htsim, the incast takes 21,029 us with 72,623 retransmissions under NSCC, and 20,891 us with 6,218 under
-/// RCCC.
+/// In uet-htsim, the incast takes 21,029 us with 72,623 retransmissions under NSCC. Under RCCC it takes 20,891 us with
+/// 6,218 retransmissions.
 #[test]
 fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
     let [nscc, rccc] = ["uet-nscc", "uet-rccc"].map(|scheme| on_fat_tree(scheme, 128, "", &incast(127)).run);
@@ -206,9 +206,9 @@ at = "0us"
     assert!(run("25Gbps", &some).ecn_marks > 0);
 }
 
-/// NSCC that records the window after its first quick adapt, if this happens in the first 60 us. Later quick adapts do
-/// not count. The last period of a message delivers few bytes, so that a trim in an earlier period may cause a quick
-/// adapt in the last one.
+/// NSCC that records the window after its first quick adapt, if this happens in the first 60 us. Later quick adapts
+/// are not recorded. The last period of a message delivers few bytes, so a trim in an earlier period may cause a quick
+/// adapt in the last period.
 struct Recorded {
     inner: Nscc,
     windows: Arc<Mutex<Vec<u64>>>,
@@ -241,8 +241,8 @@ impl CongestionControl for Recorded {
     }
 }
 
-/// Runs an incast with three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean of
-/// their windows right after it, in packets.
+/// Runs an incast with three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean window
+/// of these senders right after the quick adapt, in packets.
 fn quick_adapts(senders: u32) -> (usize, f64) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&windows);
@@ -261,14 +261,14 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
     (windows.len(), sum as f64 / FULL as f64 / windows.len().max(1) as f64)
 }
 
-/// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. The link carries 1.75
-/// BDP in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 / 8) = 9.3 senders are needed.
-/// At most one of four senders adapts, and nearly all of 16 senders do.
+/// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. The link carries 1.75 BDP
+/// in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 / 8) = 9.3 senders are needed. At
+/// most one of four senders adapts, and nearly all of 16 senders do.
 ///
-/// In such a period of 24.5 us the link carries 73.8 packets if there is nothing else. For 21 us of it, the time in
-/// which a sender sends its first window of 1.5 BDP, 15 trimmed headers of 64 B come with each packet, so that
-/// packets have 4150 / 5110 of the link. This leaves 61.9 packets, or 3.9 for each sender. Of 16 senders, two may
-/// have too large a share to adapt, such as 11 packets each, and the others then have 2.85.
+/// Without headers of trimmed packets, the link carries 73.8 packets in such a period of 24.5 us. A sender sends its
+/// first window of 1.5 BDP in 21 us. In these 21 us, 15 trimmed headers of 64 B come with each packet, so packets have
+/// 4150 / 5110 of the link. This leaves 61.9 packets, or 3.9 for each sender. Two of 16 senders may have too large a
+/// share to adapt, for example 11 packets each. The other senders then have 2.85 packets each.
 #[test]
 fn quick_adapt_needs_more_than_nine_senders() {
     let seeds = 3;
@@ -279,8 +279,8 @@ fn quick_adapt_needs_more_than_nine_senders() {
     assert!((2.8..=3.9).contains(&window), "{window} packets");
 }
 
-/// 1,024 hosts, with eight core links at a quarter of their rate. uet-htsim has 206.7 us for REPS with one ACK per
-/// packet, 245.8 us with one per 16 KiB, 220.3 us for the bitmap, and 280.8 us for oblivious spraying.
+/// 1,024 hosts, with eight core links at a quarter of their rate. In uet-htsim, REPS takes 206.7 us with one ACK per
+/// packet and 245.8 us with one ACK per 16 KiB. The bitmap takes 220.3 us, and oblivious spraying 280.8 us.
 #[test]
 fn slow_links_cost_oblivious_spraying_most() {
     if !long() {
@@ -336,8 +336,8 @@ at = "20us"
     }
 }
 
-/// Requests of RCCC carry the state of congestion control, 4 B (UET 1.0.3); uet-htsim has 64 B for all. Switches
-/// under `mrc-no-trim`, which do not trim, hold 5 BDP.
+/// Requests of RCCC carry the state of congestion control, 4 B (UET 1.0.3). In the setup `uet-htsim`, the headers of
+/// all three schemes have 64 B. Under `mrc-no-trim`, switches do not trim, and hold 5 BDP.
 #[test]
 fn setups_have_headers_of_credit_and_queues_that_drop() {
     let scheme = |name: &str, setup: &str| {

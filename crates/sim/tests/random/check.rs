@@ -209,8 +209,8 @@ fn check_rows(point: &RunPoint, result: &RunResult) -> Result<(), String> {
 /// Checks that no flow is faster than the lower bound of these tests, nor than its ideal FCT.
 fn check_speed(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let built = anabranch_sim::build(point).map_err(|e| e.to_string())?;
-    // Fast clocks shorten all times except latencies, and each packet at each hop by up to another picosecond, for
-    // which 100 ps are subtracted.
+    // Fast clocks shorten all times except latencies. They also shorten each packet at each hop by up to one more
+    // picosecond, for which 100 ps are subtracted.
     let ppm = u64::from(point.scheme.fabric.clock_ppm);
     let least = |time: u64| if ppm == 0 { time } else { time - time.div_ceil(1_000_000) * ppm - 100 };
     for flow in &result.flows {

@@ -65,8 +65,8 @@ fn a_program_that_takes_uplinks_in_turn_drops_nothing() {
 fn joined_meshes_are_faster_than_a_ring() {
     let table = table(own_topology::compare);
     assert_eq!(names(&table), ["ring", "meshes"]);
-    // The numbers of cables: one per host; those around the ring; those of five meshes of four switches, and of one
-    // mesh of five groups.
+    // Each host has one cable. The ring has 20 further cables. Each of the five meshes of four switches has 6 further
+    // cables, and the mesh of the five groups has 10.
     assert_eq!([1, 2].map(|column| number(&table, "ring", column)), [40.0, 40.0 + 20.0]);
     assert_eq!([1, 2].map(|column| number(&table, "meshes", column)), [40.0, 40.0 + 5.0 * 6.0 + 10.0]);
     assert!(number(&table, "meshes", 3) < number(&table, "ring", 3), "{table:?}");

@@ -1,5 +1,5 @@
-//! SimAI workloads in the forms that AICB writes: micro tests, models in its first and its current version, and
-//! inference.
+//! SimAI workloads in the forms that AICB writes: micro tests, models in the first and in the current version of AICB,
+//! and inference.
 
 use super::*;
 

@@ -316,7 +316,7 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
 }
 
-/// The case covers one file for all ranks, hosts from a list and from a file, and parallel streams. `runtime` is the
+/// This case covers one file for all ranks, hosts from a list and from a file, and parallel streams. `runtime` is the
 /// duration, and `comm_size` is the number of bytes that a rank has before the collective.
 #[test]
 fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
@@ -418,8 +418,8 @@ fn published_files_run_to_their_end() {
     assert_eq!(chakra("chunk = \"1MB\"", &gather), Some(expected));
     let ring = own(8, "algorithm = \"allreduce-ring\"");
     assert_eq!(chakra("chunk = \"1MB\"", &ranks("all_reduce_8/all_reduce", 8)), ring);
-    // A rank computes for 7 us after each of 7 reductions. During this time it sends the ACK for which a block would
-    // otherwise wait.
+    // A rank computes for 7 us after each of 7 reductions. During this time it sends an ACK. Without the computing, a
+    // block would wait for this ACK.
     let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
     assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
     // The trace is that of rank 0 of a run under PyTorch, with broadcasts and AllReduces.
@@ -456,8 +456,8 @@ fn examples_are_jobs() {
         ["pipeline.goal", "gpt-13b.txt"].into_iter().map(|name| (name.to_owned(), read(name))).collect(),
     );
     let pipeline = run_in(&folder, &text("pipeline.toml"), 1).unwrap_or_else(|error| panic!("{error}"));
-    // A micro-batch takes one computation in each of four stages, and the last of three micro-batches is two
-    // computations behind the first. These are 6 computations of 40 us.
+    // A micro-batch takes one computation in each of four stages. The last of three micro-batches is two computations
+    // behind the first one. This gives 6 computations of 40 us.
     let cct = pipeline.jobs[0].cct_ps.unwrap();
     assert!(cct > (3 + 3) * 40_000 * NS && pipeline.run.extra["compute_max_us"] == 120.0, "{cct}");
     let gpt = scenario::read("gpt-13b.toml", &text("gpt-13b.toml"), &folder, &Overrides::default());

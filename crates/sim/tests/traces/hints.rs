@@ -1,5 +1,5 @@
-//! The error about a mistake in an imported file names the line of that file, if there is one, and a correction. With
-//! the correction, the file is valid.
+//! The error about a mistake in an imported file names a correction. If the mistake is in one line of the file, the
+//! error names this line. With the correction, the file is valid.
 
 mod mistakes;
 

@@ -8,8 +8,8 @@ const S: u64 = 72 * 20;
 const R: u64 = 80 * 20;
 
 /// A GPU with one channel of the given kind to each of the GPUs `others`, and with an input and an output of `chunks`
-/// chunks. Remote buffer 0 is the output of the first of `others`, 1 its scratch buffer, 2 the output of the second
-/// one, and so on.
+/// chunks. Remote buffers 0 and 1 are the output and the scratch buffer of the first of `others`. Remote buffers 2 and
+/// 3 are those of the second one, and so on.
 fn gpu(id: u32, kind: &str, chunks: u32, others: &[u32], blocks: &[&[String]]) -> String {
     let counted =
         |numbers: std::ops::Range<usize>| numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
@@ -144,8 +144,8 @@ fn thread_blocks_meet() {
     assert_eq!(pair(&first, &[&[on_channel("signal")]]), 2 * (S + D) + A + THERE + BACK);
 }
 
-/// A ring AllReduce with packets that contain flags, which are as long as the data, and without signals. It takes as
-/// long as the built-in ring with twice the bytes.
+/// A ring AllReduce with packets that contain flags, and without signals. The flags are as long as the data, so the
+/// ring takes as long as the built-in ring with twice the bytes.
 #[test]
 fn a_ring_of_packets_takes_as_long_as_our_own_of_twice_the_bytes() {
     for (ranks, bytes) in [(2_u32, 20_430), (4, 81_720), (8, 400_000)] {

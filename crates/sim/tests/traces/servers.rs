@@ -99,8 +99,8 @@ fn a_send_within_a_server_ends_as_others_do() {
         "",
     ]);
     assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (2 + 3) * US + THERE + BACK);
-    // The message over the network is acknowledged before the message within the server arrives, so the latter
-    // determines the completion time.
+    // The message over the network is acknowledged before the message within the server arrives, so the message within
+    // the server determines the completion time.
     let posted = THERE + BACK;
     assert!(posted < 6 * US);
     let slow = SERVER.replace("3us", "30us");

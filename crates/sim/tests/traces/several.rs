@@ -211,8 +211,8 @@ fn of_binary(file: Vec<u8>) -> Result<u64, String> {
     run_in(&Folder([("job".to_owned(), file)].into()), &text, 1).map(|result| result.jobs[0].cct_ps.unwrap())
 }
 
-/// A file with a request, an answer after computing on another CPU, and a message that only waits for the start of
-/// another one.
+/// A file with three messages: a request, an answer after computing on another CPU, and a message that only waits for
+/// the start of the request.
 fn answered() -> Vec<u8> {
     binary(&[
         &[(1, 1, 4086, 7, 0, &[], &[2]), (2, 1, 4086, 8, 0, &[], &[]), (1, 1, 4086, 9, 0, &[], &[])],

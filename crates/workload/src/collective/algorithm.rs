@@ -2,16 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The algorithm of a collective.
+/// The algorithm of a collective among N ranks.
 ///
 /// The blocks into which a buffer is split differ by at most one byte, and the longer ones come first. Empty blocks
 /// are not sent.
 ///
 /// Rings and trees use the servers of a [`Layout`](super::Layout), and divide the data equally among its channels. A
-/// channel's ring visits the servers one after the other. The first rank of a server in the ring (or the last one, if
-/// the server is visited in reverse) is on the channel's rail, if the server has a rank there. In a channel's trees,
-/// only one rank of a server is connected to other servers. This rank too is on the channel's rail if possible. The
-/// hierarchical AllReduce uses the servers and their rails. The other algorithms use the ranks in their order.
+/// channel's ring visits the servers one after the other. The first rank of a server in the ring is on the channel's
+/// rail, if the server has a rank there. If the ring visits the server in reverse, this holds for the last rank. In a
+/// channel's trees, only one rank of a server is connected to other servers. This rank too is on the channel's rail if
+/// possible. The hierarchical AllReduce uses the servers and their rails. The other algorithms use the ranks in their
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
@@ -21,8 +22,8 @@ pub enum Algorithm {
     /// AllReduce on two binary trees, each with half of the buffer. A node sends to its parent the sum of its own data
     /// and its children's data, and the root sends the result down. `bytes` is the buffer of each rank.
     ///
-    /// The trees are those of NCCL. Without servers, an inner node of one tree is a leaf of the other, except that
-    /// one rank is an inner node of both if N is odd.
+    /// The trees are those of NCCL. Without servers, an inner node of one tree is a leaf of the other tree. If N is
+    /// odd, one rank is an inner node of both trees.
     AllreduceDoubleBinaryTree,
     /// Rabenseifner's AllReduce. Recursive halving reduces the data, and recursive doubling distributes the result.
     /// `bytes` is the buffer of each rank.
@@ -32,13 +33,13 @@ pub enum Algorithm {
     /// 2r sends its buffer to its odd neighbour. The neighbour takes part for both and returns the result at the end.
     AllreduceHalvingDoubling,
     /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each
-    /// rank. If N is no power of two, it is treated as in `allreduce-halving-doubling`.
+    /// rank. If N is no power of two, some ranks take part for their neighbours, as in `allreduce-halving-doubling`.
     AllreduceRecursiveDoubling,
-    /// AllReduce in three phases. First, each server reduces, so that its first ranks each have the server's sum of
-    /// one share of the buffer. There are as many shares as the smallest server has ranks. Then the ranks of all
-    /// servers with the same share, which are on one rail if the servers are alike, run a ring AllReduce. Finally,
-    /// each server distributes the result. Within a server, ranks send to each other directly, or once to the NVLink
-    /// switch if that reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
+    /// AllReduce in three phases. First, each server reduces. Its first ranks then each have the server's sum of one
+    /// share of the buffer. There are as many shares as the smallest server has ranks. Second, the ranks of all
+    /// servers with the same share run a ring AllReduce. They are on one rail if the servers are alike. Third, each
+    /// server distributes the result. Within a server, ranks send to each other directly, or once to the NVLink switch
+    /// if the switch reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
     AllreduceHierarchical,
     /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The
     /// algorithm is a ring, a double binary tree, or reduction by the servers' NVLink switches if they support it

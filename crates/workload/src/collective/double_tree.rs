@@ -2,9 +2,9 @@
 
 /// The parent of each rank in the two trees. `None` for a root.
 ///
-/// The first tree is NCCL's binary tree over the bits of the rank, with odd ranks as leaves. For even N, the second
-/// tree is the mirror image of the first, which exchanges odd and even ranks. For odd N, it is the first tree rotated
-/// by one rank.
+/// The first tree is NCCL's binary tree over the bits of the rank, with odd ranks as leaves. For an even number of
+/// ranks, the second tree is the mirror image of the first tree, so that odd and even ranks are exchanged. For an odd
+/// number of ranks, the second tree is the first tree rotated by one rank.
 pub(super) fn double_tree(ranks: u32) -> [Vec<Option<u32>>; 2] {
     let position_of = |rank: u32| match ranks % 2 {
         0 => ranks - 1 - rank,

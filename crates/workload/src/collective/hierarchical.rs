@@ -76,8 +76,9 @@ pub(super) fn messages(layout: &Layout, bytes: u64, chunk: u64) -> u64 {
     in_servers.saturating_add(along_rails)
 }
 
-/// The transfers in which each rank sends to every other rank either the receiver's share or a copy of its own share,
-/// if there is such a share. Each rank sends to the next rank first, then to the one after it, and so on.
+/// The transfers in which each rank sends one share to every other rank: the receiver's share with [`Action::Reduce`],
+/// and its own share with [`Action::Copy`]. Ranks without a share are left out. Each rank sends to the next rank
+/// first, then to the rank after it, and so on.
 fn exchange(ranks: &[u32], shares: Blocks, action: Action) -> Vec<Transfer> {
     let count = ranks.len();
     let mut transfers = Vec::with_capacity(count * count);

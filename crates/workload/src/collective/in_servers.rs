@@ -75,7 +75,7 @@ impl Plan {
             let mut earlier = pace.as_mut().map_or(Vec::new(), |(pace, _)| pace.before(self, number));
             let mut on = pace.as_ref().map_or(Done::Acknowledged, |(_, on)| *on);
             if let Some(most) = self.per_rank {
-                // If the number of sends in flight is limited to `most`, a send waits for the send of the same rank
+                // If at most `most` sends of a rank may be in flight, a send waits for the send of its rank that is
                 // `most` positions earlier.
                 let own = &mut of_rank[send.src as usize];
                 earlier.extend(own.len().checked_sub(most as usize).map(|before| own[before]));

@@ -23,10 +23,10 @@ impl Layout {
         Layout::of((0..ranks).map(|rank| (rank, 0)), 1, false, false)
     }
 
-    /// The layout of ranks in servers, on at least one channel. Each rank has the number of its server and its rail. If
-    /// `alternates` is set, rings visit the ranks of every second server in reverse, so that they enter it on the rail
-    /// by which they left the previous one. `switch` states whether the NVLink switch of a server reduces and
-    /// multicasts.
+    /// The layout of ranks in servers, on at least one channel. `places` has the number of the server and the rail of
+    /// each rank. If `alternates` is set, rings visit the ranks of every second server in reverse, so that they enter
+    /// such a server on the rail by which they left the previous server. `switch` states whether the NVLink switch of
+    /// a server reduces and multicasts.
     pub fn of(
         places: impl Iterator<Item = (u32, u32)>,
         channels: u32,
@@ -115,9 +115,9 @@ impl Layout {
         self.servers.iter().map(passage).collect()
     }
 
-    /// The ring of `channel`: its ranks, server by server. It enters a server on the channel's rail if the server has
-    /// a rank there. If `alternates` is set, it visits every second server in reverse. It then leaves this server on
-    /// the channel's rail.
+    /// The ring of `channel`: its ranks, server by server. The ring enters a server on the channel's rail if the
+    /// server has a rank there. If `alternates` is set, the ring visits every second server in reverse. The ring then
+    /// leaves such a server on the channel's rail.
     pub(super) fn ring(&self, channel: u32) -> Vec<u32> {
         let mut passages = self.passages(channel);
         if self.alternates {

@@ -63,9 +63,9 @@ pub struct CollectiveSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all. A
-    /// chunk starts at the earliest when the rank has the chunk's data and the chunk `depth` positions earlier, in the
-    /// order of the algorithm, is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as it has
-    /// the chunk's data.
+    /// chunk waits until the rank has the data of the chunk. It also waits until the chunk `depth` positions earlier
+    /// in the order of the algorithm is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as
+    /// it has the chunk's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// The event that completes a chunk. It applies only with `depth`.
@@ -545,10 +545,10 @@ impl Pace {
     /// The earlier sends that must be complete before send `number`, the next one of the plan, may start. One of them
     /// is the send `depth` positions earlier to the same rank.
     ///
-    /// The others are needed in exchanges, where a rank sends some bytes and receives data for the same bytes in one
-    /// step. The rank must not reduce the received data into these bytes before it has sent them. A later send that
-    /// waits for the received data therefore also waits for every send that must be complete before the rank may send
-    /// these bytes.
+    /// The others are needed in exchanges. In one step of an exchange, a rank sends some bytes and receives data for
+    /// these bytes. The rank must not reduce the received data into these bytes before it has sent them. A later send
+    /// that waits for the received data therefore also waits for every send that must be complete before the rank may
+    /// send these bytes.
     fn before(&mut self, plan: &Plan, number: u32) -> Vec<u32> {
         let send = &plan.sends[number as usize];
         let same_pair = self.of_pair.entry((send.src, send.dst)).or_default();

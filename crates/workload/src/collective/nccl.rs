@@ -109,9 +109,9 @@ const TREE_SHARES: [[f64; 23]; 3] = [
     ],
 ];
 
-/// The channels within a server whose GPUs have this NVLink bandwidth. NCCL's search considers the highest
-/// speed that fits and the lower speeds down to half of this one. The search takes the speed with the largest total
-/// bandwidth. Fast channels are then halved, so that there are more of them.
+/// The channels within a server whose GPUs have this NVLink bandwidth. NCCL's search considers the highest speed that
+/// fits and all speeds down to half of that speed. The search takes the speed with the largest total bandwidth. Fast
+/// channels are then halved, so that there are more of them.
 fn channels_in_server(nvlink: f64) -> Channels {
     let of = |speed: f64| Channels { count: libm::floor(nvlink / speed).max(1.0), speed };
     let first = NVLINK_SPEEDS.into_iter().find(|speed| *speed <= nvlink).unwrap_or(nvlink);
@@ -301,8 +301,8 @@ mod tests {
         let two = servers(2, true);
         assert_eq!((two.ranks, two.nodes), (16, 2));
         assert_eq!(two.channels, Channels { count: 16.0, speed: 24.0 });
-        // Each GPU leads one of the 8 channels, which uses twice its speed there, and carries the other 7. The speed
-        // is thus the highest one in NCCL's table below 370.8 / 9 = 41.2 GB/s.
+        // Each GPU leads one of the 8 channels and carries the other 7. The channel that it leads uses twice its speed
+        // there. The speed is thus the highest speed in NCCL's table below 370.8 / 9 = 41.2 GB/s.
         assert_eq!(two.switched, Some(Channels { count: 8.0, speed: 40.0 }));
         let one = servers(1, true);
         // Six channels of 60 GB/s fit into 370.8 GB/s, and each is split into two channels of half the speed.

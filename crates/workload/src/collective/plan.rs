@@ -13,8 +13,8 @@ pub struct Plan {
     pub sends: Vec<Send>,
     /// The dependencies of all sends, as positions in `sends`. Each send has a range of this list.
     pub waits: Vec<u32>,
-    /// The largest number of sends in flight per rank, if it is limited. The first sends of a rank start when it
-    /// begins, and each further one, in the order of `sends`, when an earlier one is acknowledged.
+    /// The largest number of sends in flight per rank, if it is limited. The first sends of a rank start when the rank
+    /// begins. Each further send, in the order of `sends`, starts when an earlier send is acknowledged.
     pub per_rank: Option<u32>,
     /// The largest number of sends in flight per pair of ranks, if it is limited, and the event that completes a send.
     /// With a limit of n, a send also waits for the completion of the send n positions earlier among the sends of its
@@ -81,8 +81,8 @@ pub(super) struct Transfer {
 
 /// A builder that makes a plan from steps.
 ///
-/// Algorithms do not declare on which data their chunks depend. A chunk waits for every chunk that contributed to
-/// its bytes since they were last overwritten. These are exactly the chunks that a rank must have received.
+/// Algorithms do not declare on which data their chunks depend. A chunk waits for every chunk that contributed to its
+/// bytes since these bytes were last overwritten. These are exactly the chunks that a rank must have received.
 pub(super) struct Planner {
     plan: Plan,
     chunk: u64,
@@ -155,9 +155,10 @@ impl Planner {
         self.plan
     }
 
-    /// The plan with the sends of each step chunk by chunk: the first chunk of every transfer, then the second one of
-    /// every transfer, and so on. The channels of a rank then share its NVLink, as in NCCL, where channels are thread
-    /// blocks that run at the same time. Otherwise one channel after the other would occupy the NVLink alone.
+    /// The plan with the sends of each step chunk by chunk: the first chunk of every transfer, then the second chunk
+    /// of every transfer, and so on. The channels of a rank then share its NVLink, as in NCCL, where channels are
+    /// thread blocks that run at the same time. Without this order, one channel after the other would occupy the
+    /// NVLink alone.
     pub(super) fn finish_side_by_side(self) -> Plan {
         let Planner { mut plan, positions, .. } = self;
         let mut order: Vec<u32> = (0..plan.sends.len() as u32).collect();

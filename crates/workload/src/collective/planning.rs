@@ -191,8 +191,8 @@ fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner,
 }
 
 /// Adds exchanges with partners at a distance of half the number of participants, then of a quarter, and so on. In
-/// each of them, a rank sends the half of its blocks that the partner keeps. Exchanges at the same distances in reverse
-/// order follow, in which a rank sends all blocks that it has.
+/// these exchanges, a rank sends the half of its blocks that the partner keeps. Exchanges at equal distances in
+/// reverse order follow. In these exchanges, a rank sends all blocks that it has.
 fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
     let n = fold.participants;
     let blocks = Blocks::of(bytes, n);

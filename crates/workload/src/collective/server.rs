@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The servers of a job's ranks. Data between ranks of one NVLink domain does not cross the network. It occupies the
-/// NVLinks of the sending GPU and those of the receiving GPU for its serialisation time, one transfer at a time, and
-/// arrives after the latency. The sender learns of the arrival immediately.
+/// NVLinks of the sending GPU and of the receiving GPU for its serialisation time, and arrives after the latency.
+/// These NVLinks carry one transfer at a time. The sender learns of the arrival immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
@@ -155,8 +155,8 @@ impl Transfer {
 }
 
 impl Ranks {
-    /// Ranks at places of `fabric`. The places are GPUs if `server` refers to the topology's servers, and otherwise
-    /// hosts.
+    /// Ranks at places of `fabric`. If `server` refers to the topology's servers, the places are GPUs. In all other
+    /// cases, they are hosts.
     ///
     /// # Errors
     /// More GPUs share one NIC than the simulation supports.
@@ -195,8 +195,8 @@ impl Ranks {
         self.gpus.iter().map(|gpu| gpu.host).collect()
     }
 
-    /// The number on the host of the processor that the rank itself numbers `own`. No other rank on the host has a
-    /// processor with this number.
+    /// The number of a processor among all processors of its host. `own` is the number of the processor in its rank.
+    /// No other processor of the host has the returned number.
     pub fn processor(&self, rank: u32, own: u32, among: &mut BTreeMap<(HostId, u32, u32), u32>) -> u32 {
         let gpu = self.gpus[rank as usize];
         if matches!(self.server, None | Some(ServerSpec { ranks: Some(_), .. })) {

@@ -237,8 +237,8 @@ fn what_is_wrong_is_said_with_what_to_write() {
 
 #[test]
 fn a_spread_that_runs_out_of_tors_says_how_many_jobs_fit() {
-    // There are three hosts under the first ToR and one under each other ToR. With two other ToRs, both jobs find two
-    // ToRs. With one other ToR, only the first job does.
+    // The first ToR has three hosts, and each further ToR has one. With two further ToRs, both jobs find two ToRs.
+    // With one further ToR, only the first job finds two ToRs.
     let uneven =
         Fabric { hosts: 5, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1, 2], dcs: 1, ..Fabric::default() };
     assert_eq!(hosts_of(&placed(2, 2, Placement::Spread), &uneven, 1), [[0, 3], [1, 4]]);
@@ -275,8 +275,8 @@ fn ranks_of_an_all_to_all_begin_at_random() {
     assert!(said.to_string().contains("write: [workload] without jitter"), "{said}");
 }
 
-/// Two collectives beside each other are one valid workload, in which neither waits for the other, and each has the
-/// messages that it has alone.
+/// Two collectives beside each other are one valid workload. Neither collective waits for the other one. Each
+/// collective has the messages that it has alone.
 #[test]
 fn two_workloads_beside_each_other_stay_as_they_are() {
     let fabric = fabric(4, 4);

@@ -1,13 +1,14 @@
 //! System files of ASTRA-sim, which define how collectives are divided over the dimensions of a network.
 //!
 //! A collective among all ranks is cut into parts of equal size, about `preferred-dataset-splits` of them. Each part
-//! goes through the dimensions one after the other, beginning with the one that varies fastest
-//! (`Sys::generate_collective`). With `localBWAware`, an AllReduce is a ReduceScatter in each dimension but the last,
-//! an AllReduce in the last dimension, and AllGathers in reverse order. With `baseline`, and for AllGathers,
-//! ReduceScatters and AllToAlls, it is the same collective in each dimension. A Broadcast, and a collective by
-//! `oneRing` or `oneDirect`, is among all ranks instead. These collectives are the phases of a part. At most
-//! `active-chunks-per-dimension` parts are in the same phase at a time. A collective of a group is cut in the same
-//! way, but has only one dimension, and its algorithm does not come from the file.
+//! goes through the dimensions one after the other, beginning with the dimension that varies fastest
+//! (`Sys::generate_collective`). Each collective within a dimension is a phase of the part. With `localBWAware`, an
+//! AllReduce is a ReduceScatter in each dimension except the last, an AllReduce in the last dimension, and AllGathers
+//! in reverse order. With `baseline`, an AllReduce is divided into one AllReduce per dimension. An AllGather, a
+//! ReduceScatter and an AllToAll are always divided into one collective of their kind per dimension. A Broadcast, and
+//! a collective by `oneRing` or `oneDirect`, is among all ranks instead. At most `active-chunks-per-dimension` parts
+//! are in one phase at a time. A collective of a group is cut into parts too, but has only one dimension, and its
+//! algorithm does not come from the file.
 
 #[cfg(test)]
 mod tests;
@@ -195,8 +196,8 @@ struct Phase {
     bytes: u64,
 }
 
-/// The phases of the collective `name` in a dimension, or among all ranks if `dim` is `None`. A direct collective is an
-/// AllToAll of blocks, and a direct AllReduce consists of two of them.
+/// The phases of the collective `name` in a dimension, or among all ranks if `dim` is `None`. A direct collective is
+/// an AllToAll of blocks, and a direct AllReduce consists of two AllToAlls.
 fn step(name: &str, by: Implementation, dim: Option<usize>, bytes: u64) -> Result<Vec<Phase>, Problem> {
     let of = |algorithm| Phase { algorithm, dim, bytes };
     let phases = match (name, by) {

@@ -66,7 +66,7 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
 /// The text without comments. The number of lines stays the same.
 ///
 /// # Errors
-/// A comment does not end. The error is its line.
+/// A comment does not end. The error is the line where the comment begins.
 fn without_comments(text: &str) -> Result<String, u32> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,14 +1,14 @@
 //! GOAL in the binary form that LogGOPSim's `txt2bin` writes: the schedules of all ranks, and a table of their
 //! positions.
 //!
-//! All numbers are little-endian. The file begins with a cookie (u64). Positions count from the byte after the
-//! cookie, where the header begins. The header has the number of ranks (u32), the largest CPU and NIC (u8 each), and
-//! the start and end of each rank's part (u64 each). A part consists of the number of its operations and of the
-//! independent ones (u32 each), the numbers of the independent ones (u32 each), the operations, and an appendix of
-//! operation numbers (u32 each). An operation consists of its number of dependencies (u32), type (u8: 1 send, 2 recv,
-//! 3 calc), peer (u32), size (u64), tag (u32), CPU and NIC (u8 each), and two ranges of the appendix, each as length
-//! and start (u32 each). The first range has the operations that wait for its end, and the second has those that wait
-//! for its start.
+//! All numbers are little-endian. The file begins with a cookie (u64). Positions count from the byte after the cookie,
+//! where the header begins. The header has the number of ranks (u32), the largest CPU and NIC (u8 each), and the start
+//! and end of each rank's part (u64 each). A part consists of the number of its operations and of those without
+//! dependencies (u32 each), the numbers of the operations without dependencies (u32 each), the operations, and an
+//! appendix of operation numbers (u32 each). An operation consists of its number of dependencies (u32), type (u8: 1
+//! send, 2 recv, 3 calc), peer (u32), size (u64), tag (u32), CPU and NIC (u8 each), and two ranges of the appendix,
+//! each as length and start (u32 each). The first range has the operations that wait for the end of this operation.
+//! The second range has the operations that wait for its start.
 //!
 //! The file is converted to GOAL text, which a scenario keeps.
 

@@ -1,8 +1,8 @@
 //! Jobs from traces of other tools: the computation, sends and receives of ranks, and their order.
 //!
-//! Each format is read into a common [graph], which is translated to messages, gates and steps. A part of a trace
-//! that cannot be simulated gives an error with its place. The parts that are left out have a note
-//! ([`TraceSpec::notes`]), unless the module of the format lists them as parts without effect.
+//! Each format is read into a common [graph], which is translated to messages, gates and steps. A part of a trace that
+//! cannot be simulated gives an error with its place. Some parts are left out, and [`TraceSpec::notes`] has notes on
+//! them. Parts without effect, which the module of the format lists, have no notes.
 
 mod astra_system;
 mod chakra;
@@ -90,8 +90,7 @@ pub struct TraceSpec {
 }
 
 /// The places of a job's ranks, as a list or a rule. They are hosts, or GPUs if the ranks are the GPUs of the
-/// topology's servers. A resolved scenario has the form that its author used, so that a rule is not replaced by the
-/// hosts that follow from it.
+/// topology's servers. A resolved scenario keeps a rule, and does not replace it by the places that follow from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RankHosts {
@@ -221,8 +220,8 @@ impl TraceSpec {
     }
 }
 
-/// The order in which ranks are numbered. The groups of the first kind have neighbouring ranks, and those of the last
-/// kind have the largest stride.
+/// The order in which ranks are numbered. The groups of the kind named first have neighbouring ranks. The groups of
+/// the kind named last have the largest stride.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankOrder {
@@ -447,7 +446,7 @@ fn take_named_hosts(
 ///
 /// # Errors
 /// A text is malformed (the error has the place) or does not fit the keys of the job, the job has too many messages,
-/// or the ranks do not fit the fabric: for example, it has too few hosts, or no servers with GPUs.
+/// or the ranks do not fit the fabric. For example, the fabric has too few hosts, or no servers with GPUs.
 pub(super) fn single<'a>(
     spec: &TraceSpec,
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,

@@ -1,4 +1,4 @@
-//! Algorithms of MSCCL in XML. In them each GPU has thread blocks, and each thread block has steps.
+//! Algorithms of MSCCL in XML. Each GPU has thread blocks, and each thread block has steps.
 //!
 //! A buffer is divided into `nchunksperloop` chunks that differ by at most a byte, and the longer ones come first. The
 //! steps of a thread block are sequential. `depid` and `deps` name a step of another thread block that must end first.

@@ -1,9 +1,9 @@
-//! Plans of MSCCL++ in JSON. In them each GPU has thread blocks, and each thread block has operations.
+//! Plans of MSCCL++ in JSON. Each GPU has thread blocks, and each thread block has operations.
 //!
 //! A put is a message. A signal is a message of [`SIGNAL`] bytes on the same queue pair. The n-th wait of a channel
-//! belongs to the n-th signal of that channel, and ends when the signal has arrived and, unless the signal is
-//! relaxed, all earlier puts to the same GPU too. A read from another GPU consists of a request of [`READ`] bytes and
-//! a response. A put of packets has twice the bytes, since it includes flags, and readers of the chunk wait for its
+//! belongs to the n-th signal of that channel, and ends when the signal has arrived. If the signal is not relaxed, all
+//! earlier puts to the same GPU must have arrived too. A read from another GPU consists of a request of [`READ`] bytes
+//! and a response. A put of packets has twice the bytes, because it includes flags. Readers of the chunk wait for its
 //! arrival. Copying and reducing take no time. Each channel has its own queue pair.
 //!
 //! The n-th acquisition of a semaphore, in the order of the file, waits for the n-th release, whichever thread block
@@ -90,8 +90,8 @@ struct Message {
     to: u32,
     /// The node that receives the message, once it exists.
     received: Option<u32>,
-    /// Whether the message is a put. A wait for a later signal between the same ranks also waits for the put, unless
-    /// the signal is relaxed.
+    /// Whether the message is a put. A wait for a later signal between the same ranks also waits for the put, if the
+    /// signal is not relaxed.
     is_put: bool,
 }
 

@@ -8,19 +8,19 @@
 //!
 //! The format leaves its execution to the simulator. This reader uses these rules:
 //! - There is one pass: forward through all layers in their order, then backward in reverse order, with W before I in
-//!   each layer. A rank executes one computation at a time. It waits for the collectives of F and I, but not for those
-//!   of W, which only the end of the job awaits. `update_ns` must be present, as in the files, but is not simulated,
-//!   and [`notes`] mention it if it is more than 1 % of the computation. `vpp` and `ga` (micro-batches) have no effect,
-//!   since the file's layers already include them. `mode` (1: inference) has no effect either, since such files have no
-//!   backward pass.
+//!   each layer. A rank executes one computation at a time. It waits for the collectives of F and I. Only the end of
+//!   the job waits for the collectives of W. `update_ns` must be present, as in the files, but is not simulated.
+//!   [`notes`] mention it if its sum over the layers is more than 1 % of the computation. `vpp` and `ga`
+//!   (micro-batches) have no effect, because the file's layers already include them. `mode` has no effect either,
+//!   because files with the mode 1 (inference) have no backward pass.
 //! - `MICRO`: the lines are executed one after the other, each among all ranks, as AICB does on GPUs (`apply_workload`
 //!   of its `workload_applyer.py`). SimAI itself issues only the first line (`iterate_micro_benchmark`).
 //! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. In the order
 //!   of SimAI, data parallelism is last ([`RankOrder`]). A collective without a suffix is in the tensor group for F
-//!   and I, and in the data group for W. `_EP` is in the expert groups, which join neighbouring tensor groups, and
-//!   `_DP_EP` joins the ranks at equal positions of the expert groups of a stage. In SimAI's order with several
-//!   stages, expert groups extend over stages and the groups of `_DP_EP` overlap (`MockNcclGroup.cc`), so the latter
-//!   are refused.
+//!   and I, and in the data group for W. A collective with `_EP` is in the expert groups, which join neighbouring
+//!   tensor groups. A collective with `_DP_EP` joins the ranks at equal positions of the expert groups of a stage. In
+//!   SimAI's order with several stages, expert groups extend over stages and the groups of `_DP_EP` overlap
+//!   (`MockNcclGroup.cc`). Collectives with `_DP_EP` are then refused.
 //! - If the header has no `all_gpus`, as in older files of AICB, and the scenario gives neither the number of ranks
 //!   nor their hosts, there is one rank for each free host or GPU. SimAI likewise uses all GPUs of its topology
 //!   (`Sys.cc`, `mock_nccl_comms_init`).

@@ -37,8 +37,8 @@ fn own(ranks: usize, bytes: u64) -> Data {
     (0..ranks).map(|rank| vec![of(rank); bytes as usize]).collect()
 }
 
-/// A layout of servers with these numbers of ranks, each rank on its own rail, with this number of channels. With an
-/// odd number of channels, rings alternate.
+/// A layout of servers. `servers` has the number of ranks of each server, and each rank of a server is on its own
+/// rail. If the number of channels is odd, rings alternate.
 fn layout(servers: &[u32], channels: u32, switch: bool) -> Layout {
     let places = servers
         .iter()
@@ -116,7 +116,7 @@ fn sent(plan: &Plan, of_server: u32) -> (BTreeMap<u32, u64>, BTreeMap<u32, u64>)
 }
 
 /// A ring over two servers of four ranks sends 2 * 7/8 of the bytes out of each server, on one channel or four. In a
-/// single server, each rank sends 2 * 3/4.
+/// single server, each rank sends 2 * 3/4 of the bytes.
 #[test]
 fn rings_leave_a_server_once_per_channel() {
     const B: u64 = 1 << 20;

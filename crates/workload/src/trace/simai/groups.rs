@@ -283,8 +283,8 @@ impl Groups {
         }
     }
 
-    /// Whether groups of this kind share ranks. In SimAI's order, the groups of `_DP_EP` do so if expert groups reach
-    /// over several stages.
+    /// Whether groups of this kind share ranks. In SimAI's order, the groups of `_DP_EP` share ranks if expert groups
+    /// reach over several stages.
     pub fn overlap(self, group: Group) -> bool {
         self.order == RankOrder::TpPpDp && group == Group::DataOfExpert && self.stages > 1 && self.expert > 1
     }
