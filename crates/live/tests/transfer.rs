@@ -201,6 +201,58 @@ fn a_peer_of_another_version_is_named() {
     });
 }
 
+/// A receiver that takes `delay` to answer its first sender.
+fn receive_late(
+    listen: SocketAddr,
+    folder: &Path,
+    (silence, delay): (u64, u64),
+    progress: &dyn Fn(Progress),
+) -> Result<Vec<Statistics>, LiveError> {
+    receive(&ReceiveSettings {
+        listen,
+        senders: 1,
+        output: Output::Folder(folder.to_owned()),
+        listening: &|_| thread::sleep(Duration::from_millis(delay)),
+        common: CommonSettings { silence: Duration::from_millis(silence), progress, ..common(0.0) },
+    })
+}
+
+/// The first receiver allows a shorter silence than the second one takes to answer.
+#[test]
+fn a_receiver_hears_its_sender_while_another_one_answers_late() {
+    let from = tempfile::tempdir().unwrap();
+    let files = write_files(from.path(), &[100_000]);
+    let (a, b) = (free_address(), free_address());
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    thread::scope(|scope| {
+        let first = scope.spawn(|| receive_late(a, folders[0].path(), (1_500, 0), &ignore));
+        let late = scope.spawn(|| receive_late(b, folders[1].path(), (5_000, 3_000), &ignore));
+        thread::sleep(Duration::from_millis(100));
+        send_to(vec![a, b], "reps", &files, 0.0).unwrap();
+        first.join().unwrap().unwrap();
+        late.join().unwrap().unwrap();
+    });
+}
+
+/// A named pipe has no writer for longer than the receiver allows a silence.
+#[test]
+fn a_pipe_whose_writer_comes_late() {
+    let from = tempfile::tempdir().unwrap();
+    let pipe = from.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive_late(to, folder.path(), (1_500, 0), &ignore));
+        scope.spawn(|| {
+            thread::sleep(Duration::from_secs(3));
+            fs::write(&pipe, vec![7; 150_000]).unwrap();
+        });
+        send_to(vec![to], "reps", std::slice::from_ref(&pipe), 0.0).unwrap();
+        receiver.join().unwrap().unwrap();
+    });
+    assert!(fs::read(folder.path().join("pipe")).unwrap() == [7; 150_000]);
+}
+
 #[test]
 fn a_file_that_exists_is_not_overwritten() {
     let (from, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

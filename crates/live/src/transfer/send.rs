@@ -48,13 +48,16 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     // Wrong parameters are an error whether or not anybody listens.
     let payload = if settings.parameters.payload == 0 { USUAL_PAYLOAD } else { settings.parameters.payload };
     Endpoints::new(&TransferParameters { payload, ..settings.parameters.clone() })?;
-    let mut sessions = Vec::new();
+    let mut sessions: Vec<Session> = Vec::new();
     for to in &settings.to {
-        sessions.push(Session::open(*to, settings)?);
+        let session = Session::open(*to, settings, &mut sessions)?;
+        sessions.push(session);
     }
     let mut nic = Nic { rate: sessions.first().map_or(Rate(1), |session| session.rate), free_at: Time::ZERO };
     let mut buffer = ReceiveBuffer::new();
     let begin_ns = monotonic_ns();
+    // The times of the NIC are those of every session.
+    sessions.iter_mut().for_each(|session| session.begin_ns = begin_ns);
     // Waits are short, and the kernel must not prolong them in order to combine timers.
     let _ = set_timerslack(1);
     while sessions.iter().any(|session| !session.is_done()) {
@@ -129,7 +132,12 @@ struct Session {
 }
 
 impl Session {
-    fn open(to: SocketAddr, settings: &SendSettings<'_>) -> Result<Session, LiveError> {
+    /// Agrees with a receiver. The receivers before it, in `opened`, hear signs of life while this one answers.
+    fn open(
+        to: SocketAddr,
+        settings: &SendSettings<'_>,
+        opened: &mut [Session],
+    ) -> Result<Session, LiveError> {
         let (mut control, own) = Control::connect(to, settings.common.silence)?;
         let mut parameters = settings.parameters.clone();
         if parameters.payload == 0 {
@@ -144,6 +152,7 @@ impl Session {
         let answers = ports[0].0.udp.local_addr().map_err(system("a UDP socket"))?.port();
         control.greet(&Offer { parameters: parameters.clone(), answers })?;
         let transfer = loop {
+            opened.iter_mut().try_for_each(Session::handle_control)?;
             match control.greeting::<Grant>()? {
                 Some(Grant::Transfer(transfer)) => break transfer,
                 Some(Grant::Refused(why)) => {
