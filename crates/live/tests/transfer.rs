@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -215,6 +216,33 @@ fn receive_late(
         listening: &|_| thread::sleep(Duration::from_millis(delay)),
         common: CommonSettings { silence: Duration::from_millis(silence), progress, ..common(0.0) },
     })
+}
+
+/// Receivers share the rate of the sender, whenever they have answered.
+#[test]
+fn a_receiver_that_answers_late_is_served_too() {
+    let from = tempfile::tempdir().unwrap();
+    let files = write_files(from.path(), &[8_000_000]);
+    let (a, b) = (free_address(), free_address());
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let at_b = AtomicU64::new(0);
+    let see_b = |progress: Progress| at_b.store(progress.bytes, Ordering::Relaxed);
+    thread::scope(|scope| {
+        let first = scope.spawn(|| receive_late(a, folders[0].path(), (5_000, 0), &ignore));
+        let late = scope.spawn(|| receive_late(b, folders[1].path(), (5_000, 500), &see_b));
+        thread::sleep(Duration::from_millis(100));
+        let sender = scope.spawn(|| {
+            let parameters = TransferParameters { rate: "100Mbps".to_owned(), ..parameters("reps") };
+            let inputs = files.iter().cloned().map(Input::File).collect();
+            send(&SendSettings { parameters, to: vec![a, b], inputs, ports: 4, common: common(0.0) })
+        });
+        first.join().unwrap().unwrap();
+        let of_b = at_b.load(Ordering::Relaxed);
+        assert!(of_b > 4_000_000, "the second receiver had {of_b} of 8000000 bytes when the first had all");
+        sender.join().unwrap().unwrap();
+        late.join().unwrap().unwrap();
+    });
+    assert_equal(&files, folders[1].path());
 }
 
 /// The first receiver allows a shorter silence than the second one takes to answer.

@@ -55,7 +55,7 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     }
     let mut nic = Nic { rate: sessions.first().map_or(Rate(1), |session| session.rate), free_at: Time::ZERO };
     let mut buffer = ReceiveBuffer::new();
-    let begin_ns = monotonic_ns();
+    let (begin_ns, mut turn) = (monotonic_ns(), 0);
     // The times of the NIC are those of every session.
     sessions.iter_mut().for_each(|session| session.begin_ns = begin_ns);
     // Waits are short, and the kernel must not prolong them in order to combine timers.
@@ -65,14 +65,20 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
             return Err(LiveError::Interrupted);
         }
         let mut has_received = false;
-        for session in &mut sessions {
+        let (count, mut first_to_send) = (sessions.len(), None);
+        for index in (turn..turn + count).map(|index| index % count) {
+            let session = &mut sessions[index];
             session.handle_control()?;
             session.post()?;
             // What was due comes before what has arrived, so that time never goes back for a sender.
-            session.transmit(&mut nic)?;
+            let has_sent = session.transmit(&mut nic)?;
             has_received |= session.receive(&mut buffer)?;
-            session.transmit(&mut nic)?;
+            if session.transmit(&mut nic)? || has_sent {
+                first_to_send = first_to_send.or(Some(index));
+            }
         }
+        // A session may take all that the rate allows, so the next one comes first then.
+        turn = first_to_send.map_or(turn, |index| (index + 1) % count);
         let all = sessions.iter().map(|session| session.sent_bytes - session.outstanding_bytes).min();
         (settings.common.progress)(Progress { bytes: all.unwrap_or(0), of: sessions[0].length });
         if !has_received {
@@ -291,9 +297,9 @@ impl Session {
     }
 
     /// Sends packets as long as the rate and the windows allow it. A sender with a pace gets a turn for each time at
-    /// which a packet became due until now.
-    fn transmit(&mut self, nic: &mut Nic) -> Result<(), LiveError> {
-        let now = self.now();
+    /// which a packet became due until now. Returns whether a packet has left.
+    fn transmit(&mut self, nic: &mut Nic) -> Result<bool, LiveError> {
+        let (now, mut has_sent) = (self.now(), false);
         let due = self.next_pacing().filter(|due| *due <= now);
         let mut at = due.map_or(now, |due| due.max(self.acted));
         while nic.is_free(now) {
@@ -306,6 +312,7 @@ impl Session {
                 continue;
             };
             nic.send(now, packet.wire_bytes);
+            has_sent = true;
             let (mut range, mut bytes): (PayloadRange, &[u8]) = Default::default();
             if let Repr::Data { psn, .. } = packet.repr {
                 let gone = || LiveError::Broken(format!("the payload of {packet:?} is gone"));
@@ -325,7 +332,7 @@ impl Session {
         for (socket, batch) in &mut self.ports {
             batch.flush(socket)?;
         }
-        Ok(())
+        Ok(has_sent)
     }
 
     /// Lets the senders whose pace allows a packet by now know it. Returns the next time at which a pace does.
