@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -199,6 +200,85 @@ fn a_peer_of_another_version_is_named() {
         let error = receiver.join().unwrap().unwrap_err().to_string();
         assert!(error.contains("of another version: anabranch 9.9.9"), "{error}");
     });
+}
+
+/// A receiver that takes `delay` to answer its first sender.
+fn receive_late(
+    listen: SocketAddr,
+    folder: &Path,
+    (silence, delay): (u64, u64),
+    progress: &dyn Fn(Progress),
+) -> Result<Vec<Statistics>, LiveError> {
+    receive(&ReceiveSettings {
+        listen,
+        senders: 1,
+        output: Output::Folder(folder.to_owned()),
+        listening: &|_| thread::sleep(Duration::from_millis(delay)),
+        common: CommonSettings { silence: Duration::from_millis(silence), progress, ..common(0.0) },
+    })
+}
+
+/// Receivers share the rate of the sender, whenever they have answered.
+#[test]
+fn a_receiver_that_answers_late_is_served_too() {
+    let from = tempfile::tempdir().unwrap();
+    let files = write_files(from.path(), &[8_000_000]);
+    let (a, b) = (free_address(), free_address());
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let at_b = AtomicU64::new(0);
+    let see_b = |progress: Progress| at_b.store(progress.bytes, Ordering::Relaxed);
+    thread::scope(|scope| {
+        let first = scope.spawn(|| receive_late(a, folders[0].path(), (5_000, 0), &ignore));
+        let late = scope.spawn(|| receive_late(b, folders[1].path(), (5_000, 500), &see_b));
+        thread::sleep(Duration::from_millis(100));
+        let sender = scope.spawn(|| {
+            let parameters = TransferParameters { rate: "100Mbps".to_owned(), ..parameters("reps") };
+            let inputs = files.iter().cloned().map(Input::File).collect();
+            send(&SendSettings { parameters, to: vec![a, b], inputs, ports: 4, common: common(0.0) })
+        });
+        first.join().unwrap().unwrap();
+        let of_b = at_b.load(Ordering::Relaxed);
+        assert!(of_b > 4_000_000, "the second receiver had {of_b} of 8000000 bytes when the first had all");
+        sender.join().unwrap().unwrap();
+        late.join().unwrap().unwrap();
+    });
+    assert_equal(&files, folders[1].path());
+}
+
+/// The first receiver allows a shorter silence than the second one takes to answer.
+#[test]
+fn a_receiver_hears_its_sender_while_another_one_answers_late() {
+    let from = tempfile::tempdir().unwrap();
+    let files = write_files(from.path(), &[100_000]);
+    let (a, b) = (free_address(), free_address());
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    thread::scope(|scope| {
+        let first = scope.spawn(|| receive_late(a, folders[0].path(), (1_500, 0), &ignore));
+        let late = scope.spawn(|| receive_late(b, folders[1].path(), (5_000, 3_000), &ignore));
+        thread::sleep(Duration::from_millis(100));
+        send_to(vec![a, b], "reps", &files, 0.0).unwrap();
+        first.join().unwrap().unwrap();
+        late.join().unwrap().unwrap();
+    });
+}
+
+/// A named pipe has no writer for longer than the receiver allows a silence.
+#[test]
+fn a_pipe_whose_writer_comes_late() {
+    let from = tempfile::tempdir().unwrap();
+    let pipe = from.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive_late(to, folder.path(), (1_500, 0), &ignore));
+        scope.spawn(|| {
+            thread::sleep(Duration::from_secs(3));
+            fs::write(&pipe, vec![7; 150_000]).unwrap();
+        });
+        send_to(vec![to], "reps", std::slice::from_ref(&pipe), 0.0).unwrap();
+        receiver.join().unwrap().unwrap();
+    });
+    assert!(fs::read(folder.path().join("pipe")).unwrap() == [7; 150_000]);
 }
 
 #[test]

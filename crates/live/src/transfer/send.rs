@@ -48,13 +48,16 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     // Parameters are checked before a connection is made.
     let payload = if settings.parameters.payload == 0 { USUAL_PAYLOAD } else { settings.parameters.payload };
     Endpoints::new(&TransferParameters { payload, ..settings.parameters.clone() })?;
-    let mut sessions = Vec::new();
+    let mut sessions: Vec<Session> = Vec::new();
     for to in &settings.to {
-        sessions.push(Session::open(*to, settings)?);
+        let session = Session::open(*to, settings, &mut sessions)?;
+        sessions.push(session);
     }
     let mut nic = Nic { rate: sessions.first().map_or(Rate(1), |session| session.rate), free_at: Time::ZERO };
     let mut buffer = ReceiveBuffer::new();
-    let begin_ns = monotonic_ns();
+    let (begin_ns, mut turn) = (monotonic_ns(), 0);
+    // The times of the NIC are those of every session.
+    sessions.iter_mut().for_each(|session| session.begin_ns = begin_ns);
     // Waits are short, and the kernel must not prolong them in order to combine timers.
     let _ = set_timerslack(1);
     while sessions.iter().any(|session| !session.is_done()) {
@@ -62,14 +65,20 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
             return Err(LiveError::Interrupted);
         }
         let mut has_received = false;
-        for session in &mut sessions {
+        let (count, mut first_to_send) = (sessions.len(), None);
+        for index in (turn..turn + count).map(|index| index % count) {
+            let session = &mut sessions[index];
             session.handle_control()?;
             session.post()?;
             // Packets that were due are sent before answers are handled, so that time never goes back for a sender.
-            session.transmit(&mut nic)?;
+            let has_sent = session.transmit(&mut nic)?;
             has_received |= session.receive(&mut buffer)?;
-            session.transmit(&mut nic)?;
+            if session.transmit(&mut nic)? || has_sent {
+                first_to_send = first_to_send.or(Some(index));
+            }
         }
+        // A session may take all that the rate allows, so the next one comes first then.
+        turn = first_to_send.map_or(turn, |index| (index + 1) % count);
         let all = sessions.iter().map(|session| session.sent_bytes - session.outstanding_bytes).min();
         (settings.common.progress)(Progress { bytes: all.unwrap_or(0), of: sessions[0].length });
         if !has_received {
@@ -129,7 +138,12 @@ struct Session {
 }
 
 impl Session {
-    fn open(to: SocketAddr, settings: &SendSettings<'_>) -> Result<Session, LiveError> {
+    /// Agrees with a receiver. The receivers before it, in `opened`, hear signs of life while this one answers.
+    fn open(
+        to: SocketAddr,
+        settings: &SendSettings<'_>,
+        opened: &mut [Session],
+    ) -> Result<Session, LiveError> {
         let (mut control, own) = Control::connect(to, settings.common.silence)?;
         let mut parameters = settings.parameters.clone();
         if parameters.payload == 0 {
@@ -144,6 +158,7 @@ impl Session {
         let answers = ports[0].0.udp.local_addr().map_err(system("a UDP socket"))?.port();
         control.greet(&Offer { parameters: parameters.clone(), answers })?;
         let transfer = loop {
+            opened.iter_mut().try_for_each(Session::handle_control)?;
             match control.greeting::<Grant>()? {
                 Some(Grant::Transfer(transfer)) => break transfer,
                 Some(Grant::Refused(why)) => {
@@ -282,9 +297,9 @@ impl Session {
     }
 
     /// Sends packets while the rate and the windows allow it. A paced sender gets one turn for each past time at which
-    /// a packet became due.
-    fn transmit(&mut self, nic: &mut Nic) -> Result<(), LiveError> {
-        let now = self.now();
+    /// a packet became due. Returns whether a packet has left.
+    fn transmit(&mut self, nic: &mut Nic) -> Result<bool, LiveError> {
+        let (now, mut has_sent) = (self.now(), false);
         let due = self.next_pacing().filter(|due| *due <= now);
         let mut at = due.map_or(now, |due| due.max(self.acted));
         while nic.is_free(now) {
@@ -297,6 +312,7 @@ impl Session {
                 continue;
             };
             nic.send(now, packet.wire_bytes);
+            has_sent = true;
             let (mut range, mut bytes): (PayloadRange, &[u8]) = Default::default();
             if let Repr::Data { psn, .. } = packet.repr {
                 let gone = || LiveError::Broken(format!("the payload of {packet:?} is gone"));
@@ -316,7 +332,7 @@ impl Session {
         for (socket, batch) in &mut self.ports {
             batch.flush(socket)?;
         }
-        Ok(())
+        Ok(has_sent)
     }
 
     /// Calls the senders whose pace allows a packet by `now`. Returns the next time at which a pace allows a packet.
