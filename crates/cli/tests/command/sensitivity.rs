@@ -178,6 +178,15 @@ fn figures_that_vary_nothing_are_refused_with_those_that_do() {
         .expect(2);
     assert!(ended.stderr.contains("help: those that have it are trial/fig-1"), "{}", ended.stderr);
     assert!(place.results().is_empty());
+    // The quick runs have a value of their own, so that nothing is varied.
+    let fixed = "[[claim]]\nsays = \"REPS drops nothing\"\nsource = \"nowhere\"\nkind = \"zero\"\nmeasure = \"drops(reps)\"\n\
+                 [[unsaid]]\nwhat = \"length\"\nbecause = \"the text has no number\"\nset = { \"workload.bytes\" = [\"100KB\", \"200KB\"] }\n\
+                 [quick.workload]\nbytes = \"10KB\"\n";
+    place.write("figures/trial/fig-3.toml", format!("id = \"trial/fig-3\"\n{SMALL}{fixed}"));
+    let ended = place
+        .run(&["reproduce", "trial/fig-3", "--unsaid", "--figures-dir", "figures", "--out", "out"])
+        .expect(2);
+    assert!(ended.stderr.ends_with("help: those that have it are trial/fig-1\n"), "{}", ended.stderr);
 }
 
 /// An error in a varied setting is reported before the simulation begins.
