@@ -522,9 +522,9 @@ class TransportSack(_TransportSackNeeded, total=False):
         `false`)
     rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; needed)
     inherits: State that a new connection takes over from the last finished connection between the same two hosts.
-        With `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with
-        `window-and-entropies` also the cached entropies of REPS. (choice, nothing, window, window-and-entropies;
-        default: `"nothing"`)
+        With `nothing`, it takes over no state. With `window`, it takes over the congestion window. With
+        `window-and-entropies`, it takes over the congestion window and the cached entropies of REPS. (choice,
+        nothing, window, window-and-entropies; default: `"nothing"`)
     """
 
     carry_evs: bool
@@ -549,9 +549,9 @@ class TransportGoBackN(_TransportGoBackNNeeded, total=False):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets that arrive in order per ACK. Some packets are acknowledged in any case: a duplicate,
-        and among the packets that arrive in order, the last one of a message, one that requests an ACK and, if
-        `cnp_interval` is 0, a marked packet. (count, 1 to 65535; needed)
+    ack_every: Number of in-order packets per ACK. A duplicate is acknowledged in any case. An in-order packet is
+        acknowledged in any case if it is the last packet of a message, if it requests an ACK, or if it is marked and
+        `cnp_interval` is 0. (count, 1 to 65535; needed)
     nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
         time causes another NACK. (time, rtt or rtt+queue, above 0; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet that
@@ -572,9 +572,9 @@ class TransportRnicSr(TypedDict):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: one
-        that completes a message, one that requests an ACK, a duplicate and, if `cnp_interval` is 0, a marked packet.
-        (count, 1 to 65535; needed)
+    ack_every: Number of packets by which the ePSN advances per ACK. A packet is acknowledged in any case if it
+        completes a message, requests an ACK, or is a duplicate. If `cnp_interval` is 0, a marked packet is also
+        acknowledged in any case. (count, 1 to 65535; needed)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
@@ -620,11 +620,11 @@ class TransportIrn(_TransportIrnNeeded, total=False):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the
-        last one of a message, one that requests an ACK, an out-of-order packet, one that fills a gap, a duplicate
-        and, if `cnp_interval` is 0, a marked packet. (count, 1 to 65535; needed)
-    window: BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
-        unacknowledged one. (bytes, packets or bdp, above 0; needed)
+    ack_every: Number of packets by which the ePSN advances per ACK. A packet is acknowledged in any case if it is the
+        last packet of a message, requests an ACK, is out of order, fills a gap, or is a duplicate. If `cnp_interval`
+        is 0, a marked packet is also acknowledged in any case. (count, 1 to 65535; needed)
+    window: Window of BDP-FC. A new packet may be sent if its PSN exceeds the lowest unacknowledged PSN by less than
+        the number of full packets in this window. (bytes, packets or bdp, above 0; needed)
     rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
         than RTO_high. (time, rtt or rtt+queue, above 0; needed)
     rto: RTO_high: the timeout while more than `rto_low_packets` packets are in flight. (time, rtt or rtt+queue, above
@@ -632,11 +632,11 @@ class TransportIrn(_TransportIrnNeeded, total=False):
     rto_low_packets: Largest number of packets in flight with which RTO_low applies (N in the IRN paper). (count;
         needed)
     timeout_takes_all: Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares
-        lost only the lowest packet in flight and the packets with a SACKed packet above them, as the rule is worded.
-        (flag; needed)
+        lost only the lowest packet in flight and all packets below a SACKed packet, as the rule is worded. (flag;
+        needed)
     sack_takes_all: Whether the SACK that begins a recovery declares lost all packets in flight that are not SACKed,
-        as in simulators derived from ConWeave's. If not, it declares lost only packets with a SACKed one above them
-        (DCP, section 2.2). (flag; default: `false`)
+        as in simulators derived from ConWeave's. If not, it declares lost only packets below a SACKed packet (DCP,
+        section 2.2). (flag; default: `false`)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
         acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
     """
@@ -651,14 +651,14 @@ class TransportRackTlp(TypedDict):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
-    ack_every: Number of packets by which the ePSN advances per ACK. Some packets are acknowledged in any case: the
-        last one of a message, one that requests an ACK, an out-of-order packet, one that fills a gap, a duplicate
-        and, if `cnp_interval` is 0, a marked packet. (count, 1 to 65535; needed)
+    ack_every: Number of packets by which the ePSN advances per ACK. A packet is acknowledged in any case if it is the
+        last packet of a message, requests an ACK, is out of order, fills a gap, or is a duplicate. If `cnp_interval`
+        is 0, a marked packet is also acknowledged in any case. (count, 1 to 65535; needed)
     window: Largest number of bytes in flight: sent, and neither acknowledged nor declared lost. (bytes, packets or
         bdp, above 0; needed)
-    reo_wnd: Reordering window. A packet is lost if a later one is acknowledged, and if an RTT plus this window has
-        passed since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT
-        late. (time, rtt or rtt+queue; needed)
+    reo_wnd: Reordering window. A packet is lost if a later packet is acknowledged, and if an RTT plus this window has
+        passed since the lost packet was sent. In DCP, the reordering window is an RTT (`"1rtt"`), so that a
+        retransmission is an RTT late. (time, rtt or rtt+queue; needed)
     rto: Retransmission timeout, the last resort. (time, rtt or rtt+queue, above 0; needed)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: every marked packet is
         acknowledged immediately, and the ACK echoes the mark. (time, rtt or rtt+queue; needed)
@@ -739,11 +739,11 @@ class TransportDcp(_TransportDcpNeeded, total=False):
         (count, 1 to 65535; needed)
     round_quota: Payload that a queue pair may send per scheduling turn. (bytes, above 0; needed)
     batch: Largest number of retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
-    pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
-        time. (time, rtt or rtt+queue; needed)
-    cnp_interval: Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP, and with
-        `trims_as_marks` every trimmed one too. (time, rtt or rtt+queue; needed)
-    trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
+    pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, a fetch
+        takes no time. (time, rtt or rtt+queue; needed)
+    cnp_interval: Least time between two CNPs for a queue pair. With 0, every marked packet causes a CNP. With 0 and
+        `trims_as_marks`, every trimmed packet also causes a CNP. (time, rtt or rtt+queue; needed)
+    trims_as_marks: Whether a trimmed packet causes a CNP, as a marked packet does. If not, a sender whose packets are
         all trimmed gets no CNP. (flag; default: `false`)
     rto: Coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
     """
@@ -783,8 +783,8 @@ class TransportMpRdma(TypedDict):
     payload: Number of bytes of payload in a full packet. (bytes, 1B to 65535B; needed)
     header: Size of the headers of a data packet. (bytes, 1B to 65534B; needed)
     ack: Size of an ACK or NACK. (bytes, 1B to 65535B; needed)
-    delta: Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this below the highest
-        acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; needed)
+    delta: Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this number below the
+        highest acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; needed)
     bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of MP-RDMA). (count, 1
         to 65535; needed)
     restart_after: Time with nothing in flight after which a queue pair restarts with the initial window. (time, rtt
@@ -818,9 +818,9 @@ class TransportUetCredit(_TransportUetCreditNeeded, total=False):
     rate: Rate of the data that the pulls of a host request together. (rate or line, above 0; needed)
     grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
         above 0; needed)
-    follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5
-        base RTTs. Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver
-        is not the bottleneck. (flag; default: `false`)
+    follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop. The rate is
+        adapted about every 1.5 base RTTs, and the length of each period is drawn anew. Adaptation is meant for
+        oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag; default: `false`)
     least_share: Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 divided by the fabric's
         oversubscription. (number, 0.01 to 1; default: `0.01`)
     """
@@ -912,11 +912,11 @@ class TransportMrc(_TransportMrcNeeded, total=False):
         needed)
     rto: Local ACK timeout of each packet. (time, rtt or rtt+queue, above 0; needed)
     rto_linear: Number of timeouts of a packet that leave its timeout unchanged. (count, 0 to 7; needed)
-    rto_doublings: Largest number of doublings of a packet's timeout. Each timeout after the first `rto_linear` ones
-        doubles it. MRC gives up after the last doubling; here the last timeout is repeated. A NACK or an inferred
-        loss restarts the count. (count, 0 to 16; needed)
-    loss_packets: Packets are inferred lost once this many packets have arrived out of order. With 0, their number
-        never means loss. (count, 0 to 65535; default: `0`)
+    rto_doublings: Largest number of doublings of a packet's timeout. The first `rto_linear` timeouts leave the
+        timeout unchanged, and each further timeout doubles it. MRC gives up after the last doubling. Here the last
+        timeout is repeated. A NACK or an inferred loss restarts the count. (count, 0 to 16; needed)
+    loss_packets: Packets are inferred lost once this many packets have arrived out of order. With 0, the number of
+        out-of-order packets never means loss. (count, 0 to 65535; default: `0`)
     loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
         takes effect. (number, 0 to 1000; default: `0.0`)
     loss_by_path: A packet is inferred lost once a later one with its entropy value has arrived. (flag; default:
@@ -943,9 +943,10 @@ class TransportSettingsCredit(TypedDict, total=False):
         base)
     grant: Upper limit of the credit that one pull grants, rounded down to units of 256 B. (bytes, packets or bdp,
         above 0; default: that of the base)
-    follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop, about every 1.5
-        base RTTs. Each period is drawn anew. It is meant for oversubscribed fabrics, where the link of the receiver
-        is not the bottleneck. (flag; default: that of the base)
+    follows_fabric: Whether the pull rate is adapted to ECN marks and to trims before the last hop. The rate is
+        adapted about every 1.5 base RTTs, and the length of each period is drawn anew. Adaptation is meant for
+        oversubscribed fabrics, where the link of the receiver is not the bottleneck. (flag; default: that of the
+        base)
     least_share: Least share of `rate` that `follows_fabric` leaves. uet-htsim has 0.9 divided by the fabric's
         oversubscription. (number, 0.01 to 1; default: that of the base)
     """
@@ -971,9 +972,9 @@ class TransportSettings(TypedDict, total=False):
         that of the base)
     rto: Retransmission timeout of each packet. (time, rtt or rtt+queue, above 0; default: that of the base)
     inherits: State that a new connection takes over from the last finished connection between the same two hosts.
-        With `nothing`, it takes over no state. With `window`, it takes over the congestion window, and with
-        `window-and-entropies` also the cached entropies of REPS. (choice, nothing, window, window-and-entropies;
-        default: that of the base)
+        With `nothing`, it takes over no state. With `window`, it takes over the congestion window. With
+        `window-and-entropies`, it takes over the congestion window and the cached entropies of REPS. (choice,
+        nothing, window, window-and-entropies; default: that of the base)
     nack_interval: Minimum time between two NACKs for the same ePSN. An out-of-order packet that arrives after this
         time causes another NACK. (time, rtt or rtt+queue, above 0; default: that of the base)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, there are no CNPs: a marked packet that
@@ -987,21 +988,21 @@ class TransportSettings(TypedDict, total=False):
         and recovers only by timeout. (flag; default: that of the base)
     retransmission_block: Time for which a retransmission that a NACK triggered blocks the queue pair's transmit path,
         from the start of the retransmission. (time, rtt or rtt+queue; default: that of the base)
-    window: BDP-FC: a new packet is sent if its PSN is less than this window, in full packets, beyond the lowest
-        unacknowledged one. (bytes, packets or bdp, above 0; default: that of the base)
+    window: Window of BDP-FC. A new packet may be sent if its PSN exceeds the lowest unacknowledged PSN by less than
+        the number of full packets in this window. (bytes, packets or bdp, above 0; default: that of the base)
     rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight. It is ignored if it is longer
         than RTO_high. (time, rtt or rtt+queue, above 0; default: that of the base)
     rto_low_packets: Largest number of packets in flight with which RTO_low applies (N in the IRN paper). (count;
         default: that of the base)
     timeout_takes_all: Whether a timeout declares lost all packets in flight that are not SACKed. If not, it declares
-        lost only the lowest packet in flight and the packets with a SACKed packet above them, as the rule is worded.
-        (flag; default: that of the base)
+        lost only the lowest packet in flight and all packets below a SACKed packet, as the rule is worded. (flag;
+        default: that of the base)
     sack_takes_all: Whether the SACK that begins a recovery declares lost all packets in flight that are not SACKed,
-        as in simulators derived from ConWeave's. If not, it declares lost only packets with a SACKed one above them
-        (DCP, section 2.2). (flag; default: that of the base)
-    reo_wnd: Reordering window. A packet is lost if a later one is acknowledged, and if an RTT plus this window has
-        passed since it was sent. DCP has "1rtt": its reordering window is an RTT, so that a retransmission is an RTT
-        late. (time, rtt or rtt+queue; default: that of the base)
+        as in simulators derived from ConWeave's. If not, it declares lost only packets below a SACKed packet (DCP,
+        section 2.2). (flag; default: that of the base)
+    reo_wnd: Reordering window. A packet is lost if a later packet is acknowledged, and if an RTT plus this window has
+        passed since the lost packet was sent. In DCP, the reordering window is an RTT (`"1rtt"`), so that a
+        retransmission is an RTT late. (time, rtt or rtt+queue; default: that of the base)
     sack_bytes: Bytes (on the wire) since the last SACK after which the receiver sends one. (bytes, above 0; default:
         that of the base)
     min_threshold: OOO-based detection infers a loss only if more than this number of packets have arrived out of
@@ -1021,16 +1022,16 @@ class TransportSettings(TypedDict, total=False):
     round_quota: Payload that a queue pair may send per scheduling turn. (bytes, above 0; default: that of the base)
     batch: Largest number of retransmissions fetched from host memory per batch. (count, 1 to 65535; default: that of
         the base)
-    pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, it takes no
-        time. (time, rtt or rtt+queue; default: that of the base)
-    trims_as_marks: Whether a trimmed packet causes a CNP, as a marked one does. If not, a sender whose packets are
+    pcie: Time of a round trip over PCIe. A fetch of packets to send again takes two round trips. With 0, a fetch
+        takes no time. (time, rtt or rtt+queue; default: that of the base)
+    trims_as_marks: Whether a trimmed packet causes a CNP, as a marked packet does. If not, a sender whose packets are
         all trimmed gets no CNP. (flag; default: that of the base)
     pull_window: One size with two uses: the speculative credit of a new sender, and the upper limit of the backlog
         that counts as its demand. (bytes, packets or bdp, above 0; default: that of the base)
     pull_rate: Rate of the data that the pulls of a host request, over all queue pairs on which it receives. (rate or
         line, above 0; default: that of the base)
-    delta: Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this below the highest
-        acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; default: that of the base)
+    delta: Out-of-order threshold (Delta). A path is slow if the PSN of its ACK is more than this number below the
+        highest acknowledged PSN. It is 32 in public simulations. (count, 1 to 65535; default: that of the base)
     bitmap: Number of packets from the ePSN on that the receiver accepts (L; 64 in simulations of MP-RDMA). (count, 1
         to 65535; default: that of the base)
     restart_after: Time with nothing in flight after which a queue pair restarts with the initial window. (time, rtt
@@ -1209,8 +1210,9 @@ class CcStrack(TypedDict):
     max_window: Largest window (max_cwnd). (bytes, packets or bdp, above 0; needed)
     target_qdelay: Queueing delay to which the window converges (target_Qdelay). (time, rtt or rtt+queue, above 0;
         needed)
-    target_qhigh: Queueing delay above which an unmarked ACK increases the window, and a marked one may set it to the
-        bytes delivered in a period (target_Qhigh). (time, rtt or rtt+queue, above 0; needed)
+    target_qhigh: Upper threshold of the queueing delay (target_Qhigh). Above the threshold, an unmarked ACK increases
+        the window, and a marked ACK may set the window to the bytes delivered in a period. (time, rtt or rtt+queue,
+        above 0; needed)
     ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; needed)
     beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; needed)
     eta: Increase for fairness in packets, before scaling (eta = this * bdp_sf). (number, 0 or more; needed)
@@ -1238,8 +1240,8 @@ class CcMpRdma(TypedDict):
 
     kind: The kind of this part. (needed)
     initial_window: Window at the start, and after an idle period. (bytes, packets or bdp, above 0; needed)
-    max_window: Largest window. As far as is known, the paper has none. Without it, the window of a queue pair that is
-        never marked would grow without bound. (bytes, packets or bdp, above 0; needed)
+    max_window: Largest window. As far as is known, the paper sets no limit. Without a limit, the window of a queue
+        pair that is never marked would grow without bound. (bytes, packets or bdp, above 0; needed)
     """
 
     kind: Literal["mp-rdma"]
@@ -1279,8 +1281,8 @@ class CcNscc(_CcNsccNeeded, total=False):
     eta: Increase in each round trip, in packets (eta = this * a * MTU). (number, 0 or more; needed)
     gamma: Multiplicative decrease (gamma). (number, 0 to 1; needed)
     max_decrease: Smallest share of the window that one decrease may leave (max_md_jump). (number, 0 to 1; needed)
-    qa_gate: Quick adapt sets the window to the bytes that a period delivered if they are fewer than MaxWnd divided by
-        two to this power (qa_gate). (count, 0 to 16; needed)
+    qa_gate: Exponent for the gate of quick adapt (qa_gate). Quick adapt acts only if a period delivered fewer bytes
+        than MaxWnd / 2^qa_gate, and sets the window to these bytes. (count, 0 to 16; needed)
     qa_threshold: Queueing delay above which quick adapt acts even without a trim (qa_threshold). If it is not set,
         quick adapt acts only after a trim. (time, rtt or rtt+queue, above 0; default: none)
     average: Samples that ACKs add to the average delay. With `spec`, each sample is the measured delay of a packet.
@@ -1289,10 +1291,10 @@ class CcNscc(_CcNsccNeeded, total=False):
     ewma: Weight of a sample in the average delay. (number, 0 to 1; needed)
     zero_delay: Queueing delay up to which a packet counts as not delayed, so that the fast increase applies. (time,
         rtt or rtt+queue; needed)
-    last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit, it is no
-        such sign, since a receiver knows the senders that share its link. (flag; default: `true`)
-    rules: Rules to apply. With `spec`, they are those of UET. With `htsim`, those of uet-htsim apply where it departs
-        from UET. (choice, spec, htsim; default: `"spec"`)
+    last_hop_trims: Whether a trim at the last hop is a sign of congestion. If receivers grant credit, such a trim is
+        no sign of congestion, since a receiver knows the senders that share its link. (flag; default: `true`)
+    rules: Rules to apply. With `spec`, they are those of UET. With `htsim`, they are those of uet-htsim wherever
+        uet-htsim departs from UET. (choice, spec, htsim; default: `"spec"`)
     """
 
     qa_threshold: Time
@@ -1349,8 +1351,9 @@ class CcSettings(TypedDict, total=False):
     base_rtt: Round trip of an idle path (T). (time, rtt or path, above 0; default: that of the base)
     target_qdelay: Queueing delay to which the window converges (target_Qdelay). (time, rtt or rtt+queue, above 0;
         default: that of the base)
-    target_qhigh: Queueing delay above which an unmarked ACK increases the window, and a marked one may set it to the
-        bytes delivered in a period (target_Qhigh). (time, rtt or rtt+queue, above 0; default: that of the base)
+    target_qhigh: Upper threshold of the queueing delay (target_Qhigh). Above the threshold, an unmarked ACK increases
+        the window, and a marked ACK may set the window to the bytes delivered in a period. (time, rtt or rtt+queue,
+        above 0; default: that of the base)
     ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; default: that of the base)
     beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; default: that of
         the base)
@@ -1363,8 +1366,8 @@ class CcSettings(TypedDict, total=False):
     fi: Fair increase in packets (fi = this * a * MTU). (number, 0 or more; default: that of the base)
     fi_scale: Fast increase: bytes of window for each acknowledged byte (fi_scale = this * a). (number, 0 or more;
         default: that of the base)
-    qa_gate: Quick adapt sets the window to the bytes that a period delivered if they are fewer than MaxWnd divided by
-        two to this power (qa_gate). (count, 0 to 16; default: that of the base)
+    qa_gate: Exponent for the gate of quick adapt (qa_gate). Quick adapt acts only if a period delivered fewer bytes
+        than MaxWnd / 2^qa_gate, and sets the window to these bytes. (count, 0 to 16; default: that of the base)
     qa_threshold: Queueing delay above which quick adapt acts even without a trim (qa_threshold). If it is not set,
         quick adapt acts only after a trim. (time, rtt or rtt+queue, above 0; default: that of the base)
     average: Samples that ACKs add to the average delay. With `spec`, each sample is the measured delay of a packet.
@@ -1372,10 +1375,11 @@ class CcSettings(TypedDict, total=False):
         (choice, spec, htsim; default: that of the base)
     zero_delay: Queueing delay up to which a packet counts as not delayed, so that the fast increase applies. (time,
         rtt or rtt+queue; default: that of the base)
-    last_hop_trims: Whether a trim at the last hop is a sign of congestion. Where receivers grant credit, it is no
-        such sign, since a receiver knows the senders that share its link. (flag; default: that of the base)
-    rules: Rules to apply. With `spec`, they are those of UET. With `htsim`, those of uet-htsim apply where it departs
-        from UET. (choice, spec, htsim; default: that of the base)
+    last_hop_trims: Whether a trim at the last hop is a sign of congestion. If receivers grant credit, such a trim is
+        no sign of congestion, since a receiver knows the senders that share its link. (flag; default: that of the
+        base)
+    rules: Rules to apply. With `spec`, they are those of UET. With `htsim`, they are those of uet-htsim wherever
+        uet-htsim departs from UET. (choice, spec, htsim; default: that of the base)
     """
 
     initial_window: Size
@@ -1533,8 +1537,8 @@ class LbPlb(TypedDict):
 
     kind: The kind of this part. (needed)
     evs: Number of entropy values among which a new path is drawn. (count, 1 to 65536; needed)
-    threshold: Share of marked packets above which a round is congested, among the packets that the ACKs of the round
-        answer. With 0, any mark makes the round congested. (number, 0 to 1; needed)
+    threshold: Share of marked packets above which a round is congested. The share is taken among the packets whose
+        ACKs arrive in the round. With 0, any mark makes the round congested. (number, 0 to 1; needed)
     rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; needed)
     """
 
@@ -1580,7 +1584,8 @@ class LbBitmap(_LbBitmapNeeded, total=False):
     timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; needed)
     max_penalty: The highest penalty. (count, 1 to 255; needed)
     remembered: Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no
-        penalty, except under `uet` and `mrc`, which report the entropy value. (count, 0 to 65536; needed)
+        penalty, except under `uet` and `mrc`, which report the entropy value of the lost packet. (count, 0 to 65536;
+        needed)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: `1.0`)
     decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
@@ -1733,8 +1738,9 @@ class LbSettings(TypedDict, total=False):
         default: that of the base)
     probe_interval: Least time between two packets that may probe: an RTT. One simulation measures the RTT, the others
         take the base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; default: that of the base)
-    threshold: Share of marked packets above which a round is congested, among the packets that the ACKs of the round
-        answer. With 0, any mark makes the round congested. (number, 0 to 1; default: that of the base)
+    threshold: Share of marked packets above which a round is congested. The share is taken among the packets whose
+        ACKs arrive in the round. With 0, any mark makes the round congested. (number, 0 to 1; default: that of the
+        base)
     rounds: Number of consecutive congested rounds after which the queue pair moves. (count, 1 to 255; default: that
         of the base)
     gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; default: that of the base)
@@ -1746,8 +1752,8 @@ class LbSettings(TypedDict, total=False):
     timeout_penalty: Penalty that a timeout adds. (count, 0 to 255; default: that of the base)
     max_penalty: The highest penalty. (count, 1 to 255; default: that of the base)
     remembered: Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no
-        penalty, except under `uet` and `mrc`, which report the entropy value. (count, 0 to 65536; default: that of
-        the base)
+        penalty, except under `uet` and `mrc`, which report the entropy value of the lost packet. (count, 0 to 65536;
+        default: that of the base)
     skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
         0 to 1; default: that of the base)
     decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
@@ -1822,11 +1828,12 @@ class ProgramThemisSpraying(TypedDict):
     confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         forwarded to the NIC. (flag; needed)
     lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity.
-        Without it, the NACK is dropped. (flag; needed)
+        Without lazy drop, an undetermined NACK is dropped. (flag; needed)
     reroute: Whether retransmissions take another path (section 4.4). (flag; needed)
     failure_handling: Whether paths whose packets fail to arrive are avoided (section 4.4). (flag; needed)
-    ooo_threshold: The path of a missing packet is avoided once a packet that is more than this number of PSNs beyond
-        the missing one passes (OOO_THRESHOLD). (count, 1 to 4294967295; needed)
+    ooo_threshold: Distance in PSNs at which a path is avoided (OOO_THRESHOLD). The path of a missing packet is
+        avoided once a packet passes whose PSN exceeds the missing PSN by more than this number. (count, 1 to
+        4294967295; needed)
     avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
         needed)
     """
@@ -1846,8 +1853,8 @@ class ProgramConweave(TypedDict):
     """ConWeave, in both roles at every ToR.
 
     kind: The kind of this part. (needed)
-    reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
-        its two ToRs. (time, rtt or rtt+queue, above 0; needed)
+    reply_extra: Time that a reply may take, in addition to the unloaded round trip between the two ToRs of the queue
+        pair. After this time the queue pair is rerouted. (time, rtt or rtt+queue, above 0; needed)
     path_pause: Time for which queue pairs are not rerouted to a path after an ECN mark on it. (time, rtt or
         rtt+queue, above 0; needed)
     flush_extra: Time after the estimated arrival of the TAIL at which held packets are released. (time, rtt or
@@ -1882,17 +1889,17 @@ class ProgramThemisLonghaulPnp(_ProgramThemisLonghaulPnpNeeded, total=False):
 
     cnp_interval: Minimum time between two CNPs of a flow (cnp_interval). With 0, there is one CNP per marked packet
         (figure 16). (time, rtt or rtt+queue; needed)
-    clear_marks: Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If it is
-        not, the receiver sends CNPs for marked packets as well (figure 16). (flag; needed)
-    monitor: Whether only queue pairs whose TCP handshake passed the switch have an entry. Otherwise all queue pairs
-        have one (figure 17). (flag; needed)
+    clear_marks: Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If the mark
+        is kept, the receiver sends CNPs for marked packets as well (figure 16). (flag; needed)
+    monitor: Whether only queue pairs whose TCP handshake passed the switch have an entry. If false, all queue pairs
+        have an entry (figure 17). (flag; needed)
     expire: Whether entries are removed when their queue pair is destroyed. Otherwise they never are (figure 17).
         (flag; needed)
     setup: Time from a queue pair's TCP handshake and INIT to its first message. (time, rtt or rtt+queue; needed)
     daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; needed)
     install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; needed)
-    both_ends: Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it
-        has marked itself. Daemons then report to the switches of both data centres. (flag; default: `false`)
+    both_ends: Whether the external switch of the receivers' data centre also sends CNPs, even for packets that it has
+        marked itself. Daemons then report to the switches of both data centres. (flag; default: `false`)
     entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; needed)
     """
 
@@ -1930,8 +1937,9 @@ class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
         must match. (flag; default: `false`)
     cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, slots do not expire. (time, rtt
         or rtt+queue; default: `"0ps"`)
-    cache_reset_own: Whether the control plane, when it has made a flow's entry in CNP_Store, resets the flow's slot
-        of CNP_Cache only if this flow was the last to write it. (flag; default: `false`)
+    cache_reset_own: Whether the control plane resets a flow's slot of CNP_Cache only if this flow was the last to
+        write the slot. The control plane resets the slot when it has made the flow's entry in CNP_Store. (flag;
+        default: `false`)
     store: Whether CNP_Store is used (figure 18). (flag; needed)
     store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; needed)
     install_delay: Time from a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
@@ -1977,8 +1985,8 @@ class ProgramFlowlet(TypedDict):
     """Flowlet switching as in LetFlow, at the source ToR.
 
     kind: The kind of this part. (needed)
-    gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, whose path is
-        random. (time, rtt or rtt+queue, above 0; needed)
+    gap: Idle time between two packets of a queue pair above which the second packet starts a new flowlet. The path of
+        a new flowlet is random. (time, rtt or rtt+queue, above 0; needed)
     """
 
     kind: Literal["flowlet"]
@@ -2053,18 +2061,18 @@ class ProgramSettingsPnp(TypedDict, total=False):
 
     cnp_interval: Minimum time between two CNPs of a flow (cnp_interval). With 0, there is one CNP per marked packet
         (figure 16). (time, rtt or rtt+queue; default: that of the base)
-    clear_marks: Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If it is
-        not, the receiver sends CNPs for marked packets as well (figure 16). (flag; default: that of the base)
-    monitor: Whether only queue pairs whose TCP handshake passed the switch have an entry. Otherwise all queue pairs
-        have one (figure 17). (flag; default: that of the base)
+    clear_marks: Whether the mark is cleared (CE is rewritten to ECT, which RFC 3168 forbids to routers). If the mark
+        is kept, the receiver sends CNPs for marked packets as well (figure 16). (flag; default: that of the base)
+    monitor: Whether only queue pairs whose TCP handshake passed the switch have an entry. If false, all queue pairs
+        have an entry (figure 17). (flag; default: that of the base)
     expire: Whether entries are removed when their queue pair is destroyed. Otherwise they never are (figure 17).
         (flag; default: that of the base)
     setup: Time from a queue pair's TCP handshake and INIT to its first message. (time, rtt or rtt+queue; default:
         that of the base)
     daemon_delay: Delay from the host to the control plane. (time, rtt or rtt+queue; default: that of the base)
     install_delay: Delay from the control plane to the table. (time, rtt or rtt+queue; default: that of the base)
-    both_ends: Whether the external switch of the receivers' data centre sends CNPs as well, even for packets that it
-        has marked itself. Daemons then report to the switches of both data centres. (flag; default: that of the base)
+    both_ends: Whether the external switch of the receivers' data centre also sends CNPs, even for packets that it has
+        marked itself. Daemons then report to the switches of both data centres. (flag; default: that of the base)
     entries: Size of the table (section VI: 1024 entries). (count, 1 to 4294967295; default: that of the base)
     """
 
@@ -2094,8 +2102,9 @@ class ProgramSettingsTrp(TypedDict, total=False):
         must match. (flag; default: that of the base)
     cache_expiry: Time without a CNP after which a slot of CNP_Cache is free. With 0, slots do not expire. (time, rtt
         or rtt+queue; default: that of the base)
-    cache_reset_own: Whether the control plane, when it has made a flow's entry in CNP_Store, resets the flow's slot
-        of CNP_Cache only if this flow was the last to write it. (flag; default: that of the base)
+    cache_reset_own: Whether the control plane resets a flow's slot of CNP_Cache only if this flow was the last to
+        write the slot. The control plane resets the slot when it has made the flow's entry in CNP_Store. (flag;
+        default: that of the base)
     store: Whether CNP_Store is used (figure 18). (flag; default: that of the base)
     store_entries: Number of entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; default: that of the
         base)
@@ -2148,16 +2157,17 @@ class ProgramSettings(TypedDict, total=False):
     confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         forwarded to the NIC. (flag; default: that of the base)
     lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides its validity.
-        Without it, the NACK is dropped. (flag; default: that of the base)
+        Without lazy drop, an undetermined NACK is dropped. (flag; default: that of the base)
     reroute: Whether retransmissions take another path (section 4.4). (flag; default: that of the base)
     failure_handling: Whether paths whose packets fail to arrive are avoided (section 4.4). (flag; default: that of
         the base)
-    ooo_threshold: The path of a missing packet is avoided once a packet that is more than this number of PSNs beyond
-        the missing one passes (OOO_THRESHOLD). (count, 1 to 4294967295; default: that of the base)
+    ooo_threshold: Distance in PSNs at which a path is avoided (OOO_THRESHOLD). The path of a missing packet is
+        avoided once a packet passes whose PSN exceeds the missing PSN by more than this number. (count, 1 to
+        4294967295; default: that of the base)
     avoidance_window: Number of packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295;
         default: that of the base)
-    reply_extra: Time that a reply may take before the queue pair is rerouted, beyond the unloaded round trip between
-        its two ToRs. (time, rtt or rtt+queue, above 0; default: that of the base)
+    reply_extra: Time that a reply may take, in addition to the unloaded round trip between the two ToRs of the queue
+        pair. After this time the queue pair is rerouted. (time, rtt or rtt+queue, above 0; default: that of the base)
     path_pause: Time for which queue pairs are not rerouted to a path after an ECN mark on it. (time, rtt or
         rtt+queue, above 0; default: that of the base)
     flush_extra: Time after the estimated arrival of the TAIL at which held packets are released. (time, rtt or
@@ -2166,8 +2176,8 @@ class ProgramSettings(TypedDict, total=False):
         or rtt+queue, above 0; default: that of the base)
     expiry: Idle time after which a queue pair may take any path, whether or not a CLEAR ended its last reroute.
         (time, rtt or rtt+queue, above 0; default: that of the base)
-    gap: Idle time between two packets of a queue pair above which the second starts a new flowlet, whose path is
-        random. (time, rtt or rtt+queue, above 0; default: that of the base)
+    gap: Idle time between two packets of a queue pair above which the second packet starts a new flowlet. The path of
+        a new flowlet is random. (time, rtt or rtt+queue, above 0; default: that of the base)
     share: The probability that a NACK is dropped. (number, 0 to 1; default: that of the base)
     cnp_interval: Least time between two CNPs for a queue pair. With 0, each marked packet causes one. (time, rtt or
         rtt+queue; default: that of the base)
@@ -2280,8 +2290,8 @@ class FabricPfcAt(_FabricPfcAtNeeded, total=False):
     buffer: Packet buffer of such a switch. It has the meaning of `buffer` in `pfc`, but is never scaled. (bytes,
         above 0; needed)
     alpha: Dynamic threshold of all ports of these switches, with the meaning of `pfc.alpha`. Without it, these
-        switches use the threshold of the others. With 65536 and a buffer that never fills, they never send XOFF.
-        (number, 1/65536 to 65536; default: none)
+        switches use the threshold of all other switches. With 65536 and a buffer that never fills, these switches
+        never send XOFF. (number, 1/65536 to 65536; default: none)
     """
 
     alpha: float
@@ -2305,11 +2315,11 @@ class FabricPfc(TypedDict, total=False):
         its headroom is empty, or when the port holds no data. (bytes, packets or bdp, above 0; default: required)
     headroom: Headroom of each ingress port. If left out, each port has the headroom that its link needs. (bytes,
         packets or bdp, above 0; default: none)
-    watchdog: The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll it takes a port for
+    watchdog: The PFC watchdog of switches, which ends a storm of pauses at a port. At each poll, a port counts as
         stormed if data waits there, none was sent since the last poll, and the port was paused for more than 99 % of
-        that time. Until the storm is over, with `drop` such a port drops its waiting and arriving data, and with
-        `forward` it sends in spite of pauses. Without a watchdog, the port obeys every pause. (choice, drop, forward;
-        default: none)
+        that time. After `watchdog_detection`, the watchdog acts until the storm is over. With `drop`, the port drops
+        its waiting and arriving data. With `forward`, the port sends in spite of pauses. Without a watchdog, ports
+        obey every pause. (choice, drop, forward; default: none)
     watchdog_poll: The time from one poll of the watchdog to the next. All switches poll at multiples of this time.
         (time, 1us to 10s; default: `"200ms"`)
     watchdog_detection: The time for which a port must have been stormed, poll by poll, until the watchdog acts.
@@ -2338,20 +2348,21 @@ class FabricPfc(TypedDict, total=False):
 class Fabric(TypedDict, total=False):
     """The parameters of switches, their queues and their routing.
 
-    queue: Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this is no
-        limit, since the queues share that buffer. It is then only the queue length to which relative timeouts and
-        thresholds (`5queue`, `0.2queue`) refer. Lossless fabrics have `pfc` instead. (bytes, packets or bdp, above 0;
-        default: none)
+    queue: Capacity of a port's data queue. Packets beyond it are dropped or trimmed. With `shared_buffer` this
+        capacity limits no queue, since the queues share that buffer. Only timeouts and thresholds in units of the
+        queue (`5queue`, `0.2queue`) then refer to it. Lossless fabrics have `pfc` instead. (bytes, packets or bdp,
+        above 0; default: none)
     shared_buffer: Data buffer of a switch that drops or trims. The egress queues share the buffer by the dynamic
         threshold `shared_alpha`. With 0, each queue has the static limit `queue`. (bytes; default: `"0B"`)
-    last_hop_queue: Capacity of the data queues of ports to hosts, where it differs from `queue`. It has no effect on
-        a shared buffer. (bytes, packets or bdp, above 0; default: none)
+    last_hop_queue: Capacity of the data queues of ports to hosts. Without `last_hop_queue`, their capacity is
+        `queue`. With a shared buffer, `last_hop_queue` has no effect. (bytes, packets or bdp, above 0; default: none)
     shared_alpha: Dynamic threshold of a shared buffer: one data queue may hold this many times the free part of the
         buffer. (number, 1/65536 to 65536; default: `1.0`)
     full_queue: The packet that a full data queue drops or trims. With `arriving` it is the arriving packet
-        (drop-tail). With `coin` it is, with equal probability, the arriving packet or the youngest one in the queue,
-        whose place the arriving packet then takes. If the arriving packet still does not fit, because the other one
-        was shorter, it is dropped or trimmed as well. (choice, arriving, coin; default: `"arriving"`)
+        (drop-tail). With `coin`, a fair coin decides between the arriving packet and the youngest packet in the
+        queue. If the youngest packet is chosen, the arriving packet takes its place. If the arriving packet does not
+        fit there, because the youngest packet was shorter, both are dropped or trimmed. (choice, arriving, coin;
+        default: `"arriving"`)
     control_queue: Capacity of a port's control queue. (bytes, packets or bdp, above 0; default: required)
     ecn_kmin: The queue length up to which no data packet is marked. (bytes, packets, bdp or queue; default: required)
     ecn_kmax: The queue length above which every data packet is marked. (bytes, packets, bdp or queue; default:
@@ -2365,37 +2376,37 @@ class Fabric(TypedDict, total=False):
         so that a full queue takes as long to drain as before. A queue always holds at least a full packet. Control
         queues and shared buffers do not follow. (flag; default: `false`)
     trim: Data packets that do not fit are trimmed to their header instead of being dropped. (flag; default: `false`)
-    acks_with_data: In switches, only trimmed packets are control packets. ACKs, NACKs and CNPs wait in the data
+    acks_with_data: Switches treat only trimmed packets as control packets. ACKs, NACKs and CNPs wait in the data
         queue, take the paths of data, and are dropped where data is trimmed (DCP, section 4.2). (flag; default:
         `false`)
-    routing_delay: Time after a link has gone down or come up until routing withdraws or restores the link. Without
-        this time, routing never changes. (time; default: none)
+    routing_delay: Time from the failure of a link until routing withdraws the link, and from its recovery until
+        routing restores the link. If this is left out, routing never changes. (time; default: none)
     routing: The way in which switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray,
         source; default: `"ecmp"`)
     port_choice: The port, and so the plane, by which a packet leaves a NIC with several ports. With `entropy` it is
-        the entropy value modulo the number of ports, so that a load balancer that spreads packets over entropy values
-        spreads them over ports. With `queue-pair` each queue pair uses one port, and the host assigns its ports in
-        turn. With `packet` data leaves by the next free port. The default is `packet` if `routing` chooses a path for
-        each packet, and otherwise `entropy`. (choice, entropy, queue-pair, packet; default: none)
+        the entropy value modulo the number of ports. A load balancer that spreads packets over entropy values then
+        spreads them over ports. With `queue-pair` each queue pair uses one port, and a host assigns its queue pairs
+        to its ports in rotation. With `packet` each data packet leaves by the next free port. The default is `packet`
+        if `routing` is `adaptive` or `spray`, otherwise `entropy`. (choice, entropy, queue-pair, packet; default:
+        none)
     port_failover: A packet leaves by another port of the NIC if the NIC knows that the link of the packet's own port
         is down. (flag; default: `true`)
     arrival_order: The order in which a node handles packets that arrive at one instant. With `port` the order is by
-        increasing ingress port. With `random` it is drawn for each node and instant, so that no port is always served
-        first. (choice, port, random; default: `"port"`)
-    nic_jitter: The largest delay of the first packet, data or an ACK, after a port of a NIC was idle. The delay is
-        drawn uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not
-        delayed, so that no throughput is lost: a gap before each of them would have the effect of a slower link. With
-        0 there is no delay. (time, 0ps to 1ms; default: `"0ps"`)
+        increasing ingress port. With `random` the order is drawn for each node and instant, so that no port is always
+        served first. (choice, port, random; default: `"port"`)
+    nic_jitter: The largest delay of the first packet, data or ACK, after a port of a NIC was idle. The delay is drawn
+        uniformly from 0 to this value. Packets that follow within a packet's serialisation time are not delayed,
+        because a gap before each of them would have the effect of a slower link. With 0 there is no delay. (time, 0ps
+        to 1ms; default: `"0ps"`)
     timer_tick: The interval between the timer ticks of a host. A sender's timeout (for a retransmission, a probe or a
-        request for credit) fires at the first tick that is not before its due time. The first tick of each host is
-        random. Pacing does not use the ticks. With 0, timeouts do not wait for ticks. (time, 0ps to 1ms; default:
-        `"0ps"`)
+        request for credit) fires at the first tick at or after its due time. The first tick of each host is random.
+        Pacing does not use the ticks. With 0, timeouts do not wait for ticks. (time, 0ps to 1ms; default: `"0ps"`)
     timer_jitter: The largest delay of a sender's timeout after its tick, or after its due time if `timer_tick` is 0.
         The delay is drawn uniformly from 0 to this value for each timeout. (time, 0ps to 1ms; default: `"0ps"`)
-    clock_ppm: The largest deviation of a device's oscillator (in a NIC or a switch) from the nominal rate, in parts
-        per million. The deviation of each device is drawn uniformly between minus and plus this value, and changes
-        the serialisation times of its packets. Latencies, pacing, timers and ideal FCTs are not affected. With 0, all
-        clocks are exact. (count, 0 to 100; default: `0`)
+    clock_ppm: The largest deviation of the clock of a NIC or switch from the nominal rate, in parts per million. Each
+        device draws its deviation uniformly between minus and plus this value. The deviation changes the
+        serialisation times of the device's packets. Latencies, pacing, timers and ideal FCTs are not affected. With
+        0, all clocks are exact. (count, 0 to 100; default: `0`)
     program_at: The switches to which the program is attached, such as `tor:0` or `esw:100%`. Without it, the program
         is attached to every ToR. (text; default: none)
     program: The program that the switches run. (default: none)
