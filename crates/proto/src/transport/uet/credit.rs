@@ -71,6 +71,8 @@ fn units(bytes: u64) -> u32 {
 pub(super) struct Credit {
     /// Bytes that may be sent. The last packet may overdraw them, so that they may be negative.
     bytes: i64,
+    /// Bytes of the packets that wait: those that were never sent, and the lost ones.
+    pub waiting: u64,
     is_speculative: bool,
     /// The highest number of a pull that has arrived. Pulls are numbered by the units of credit that they have
     /// granted in total.
@@ -88,6 +90,7 @@ impl Credit {
         let window = config.window.on(facts).0.clamp(1, u64::from(u32::MAX));
         Credit {
             bytes: window as i64,
+            waiting: 0,
             is_speculative: true,
             pulled: 0,
             window,

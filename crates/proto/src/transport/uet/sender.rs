@@ -180,7 +180,10 @@ impl Sender for UetSender {
     }
 
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        self.outgoing.post(message, bytes)
+        let first = self.outgoing.end();
+        self.outgoing.post(message, bytes)?;
+        self.await_credit(first);
+        Ok(())
     }
 
     fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
@@ -222,6 +225,7 @@ impl Sender for UetSender {
         self.outstanding += 1;
         if let Some(credit) = &mut self.credit {
             credit.spend(part.bytes);
+            credit.waiting -= u64::from(part.bytes);
         }
         let repr = Repr::data(psn)
             .with_message(part.message, part.message_packets)
@@ -558,7 +562,11 @@ impl Acknowledging for UetSender {
             // it subtracted twice, which makes the window too wide by this packet.
             self.lost.remove(psn);
             self.lost_count -= 1;
-            self.in_flight += i64::from(self.outgoing.packet_info(psn).bytes);
+            let bytes = self.outgoing.packet_info(psn).bytes;
+            self.in_flight += i64::from(bytes);
+            if let Some(credit) = &mut self.credit {
+                credit.waiting -= u64::from(bytes);
+            }
         } else {
             self.outstanding -= 1;
         }

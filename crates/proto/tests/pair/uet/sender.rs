@@ -107,6 +107,17 @@ impl CheckedSender {
         (self.sent < self.posted && self.sent - self.unacked < self.config.mpr).then_some(self.sent)
     }
 
+    /// The number of the last pull for which data waits, by the sizes of the packets that wait. None without credit.
+    fn target(&self) -> Option<u64> {
+        let (bytes, is_speculative, pulled, window) = self.credit?;
+        let waits = self.in_state(State::Lost).chain(self.sent..self.posted);
+        let waiting: u64 = waits.map(|psn| self.planned[psn as usize].bytes).sum();
+        let waiting = waiting.min(self.cc.window().saturating_add(PACKET));
+        let least = if is_speculative && waiting > 0 { PACKET as i64 } else { 0 };
+        let demand = (waiting.min(window as u64) as i64 - bytes).max(least);
+        Some(pulled + (demand as u64).div_ceil(256))
+    }
+
     fn expiry(&self, psn: u32) -> Time {
         let known = self.packets[psn as usize];
         known.sent + self.rto * (1 << known.retransmissions.min(self.config.rto_doublings))
@@ -251,6 +262,7 @@ impl Sending for CheckedSender {
                 !has_credit && next.is_some() && u64::from(target) > pulled,
                 "a request for nothing"
             );
+            prop_assert_eq!(Some(u64::from(target)), self.target());
             prop_assert_eq!(u64::from(packet.wire_bytes), CONTROL);
             prop_assert_eq!(
                 packet.ev,
@@ -274,7 +286,7 @@ impl Sending for CheckedSender {
             *bytes -= known.bytes as i64;
         }
         prop_assert_eq!(Some(psn), next);
-        let Repr::Data { retransmitted, .. } = packet.repr else { unreachable!() };
+        let Repr::Data { retransmitted, msn, .. } = packet.repr else { unreachable!() };
         prop_assert_eq!(retransmitted, lost.is_some());
         match lost {
             Some(_) => {
@@ -287,6 +299,9 @@ impl Sending for CheckedSender {
         (packets.state, packets.sent, packets.ev) = (State::InFlight, now, packet.ev);
         self.in_flight += known.bytes as i64;
         self.cc.handle_sent(now, packet.wire_bytes);
+        if let Some(target) = self.target() {
+            prop_assert_eq!(u64::from(msn.pull_target()), target, "the demand at {}", psn);
+        }
         let runs_dry = self.in_state(State::Lost).next().is_none() && self.next_new().is_none();
         let is_small = self.cc.window() < self.config.sack_bytes.0;
         let is_spent = self.credit.is_some_and(|(bytes, ..)| bytes <= 0);

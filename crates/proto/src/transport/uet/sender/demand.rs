@@ -15,12 +15,19 @@ impl UetSender {
         self.lost_count > 0 || self.can_send_new()
     }
 
+    /// Counts the bytes of the PSNs from `first` on, which were just posted, as waiting.
+    pub(super) fn await_credit(&mut self, first: u32) {
+        let Some(credit) = &mut self.credit else { return };
+        let last = self.outgoing.end() - 1;
+        credit.waiting += u64::from(last - first) * u64::from(self.outgoing.packet_bytes());
+        credit.waiting += u64::from(self.outgoing.packet_info(last).bytes);
+    }
+
     /// The number of the last pull for which the source has data. Data beyond the window plus one packet does not
     /// count.
     pub(super) fn target(&self, credit: &Credit) -> u32 {
         let packet = u64::from(self.outgoing.packet_bytes());
-        let waiting = u64::from(self.outgoing.end() - self.next + self.lost_count) * packet;
-        credit.target(waiting.min(self.cc.window().saturating_add(packet)), packet)
+        credit.target(credit.waiting.min(self.cc.window().saturating_add(packet)), packet)
     }
 
     #[inline]

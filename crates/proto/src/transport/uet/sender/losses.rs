@@ -38,6 +38,9 @@ impl UetSender {
         self.lost_from = if self.lost_count == 0 { psn } else { self.lost_from.min(psn) };
         self.lost.insert(psn);
         self.lost_count += 1;
+        if let Some(credit) = &mut self.credit {
+            credit.waiting += bytes;
+        }
         if cause != LossCause::Timeout {
             self.copies.note_answer(psn);
         }
