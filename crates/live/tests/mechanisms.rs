@@ -1,4 +1,5 @@
-//! Tests of the purpose of some mechanisms, by the counters of runs whose frames carry bytes.
+//! Tests that some mechanisms achieve their purpose, in exact runs whose packets are encoded frames with payload. The
+//! tests check the counters of the runs, and one test checks the frames.
 
 use anabranch_base::{Duration, NodeId, Time};
 use anabranch_live::{ExactOutcome, exact, exact_observed};

@@ -21,7 +21,7 @@ pub enum ResultsError {
     Encode {
         /// The file.
         path: PathBuf,
-        /// The value that cannot be expressed.
+        /// The reason, such as a value that the format cannot express.
         why: String,
     },
     /// The file system refused a read.

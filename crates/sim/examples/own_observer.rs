@@ -23,9 +23,14 @@ impl Observer for Drops {
         Drops { by_link: BTreeMap::new(), least: self.least }
     }
 
-    /// Takes over the drops that the observer of another node has recorded. Each link is observed by exactly one node.
+    /// Takes over the drops that the observer of another node has recorded. A link has drops at two nodes if a slow
+    /// receiver at its end drops packets, too.
     fn join(&mut self, other: Self) {
-        self.by_link.extend(other.by_link);
+        for (link, drops) in other.by_link {
+            let all = self.by_link.entry(link).or_default();
+            all.extend(drops);
+            all.sort_unstable();
+        }
     }
 
     fn dropped(&mut self, link: LinkId, now: Time) {

@@ -115,7 +115,8 @@ pub(crate) fn encode_head(
             no_room("timestamps of a program", at, stamps)?;
             write_request(message.0 as u16, payload, out.len())?.put(out)?;
         }
-        // The bytes left of the semantic sublayer's header are not known here, so they are written as 0.
+        // A trimmed packet keeps only the first bytes of the semantic sublayer's header. Their values are not known
+        // here, so they are written as 0.
         Repr::Trimmed { .. } => out.resize(at - UdpHeader::LEN + TRIMMED_BYTES, 0),
         _ => {}
     }

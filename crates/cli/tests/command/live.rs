@@ -81,7 +81,7 @@ fn a_stream_from_standard_input_to_standard_output() {
     end(sender).expect(0);
 }
 
-/// What a stream has brought so far is sent while it pauses, in messages of whatever size.
+/// The whole messages that a stream has brought so far are sent while it pauses, even if the messages are small.
 #[test]
 fn a_stream_that_pauses_is_sent_so_far() {
     let (place, at) = (Place::new(), free_address());

@@ -45,7 +45,8 @@ pub(super) struct PortsNow {
 }
 
 impl PortsNow {
-    /// Whether the sender's queue pair uses a single port and that port cannot send now.
+    /// Whether the port that the sender's queue pair is expected to use cannot send now. With `entropy` this is the port
+    /// of its last packet, also for a queue pair that spreads packets if another load balancer of the scheme does not.
     #[inline]
     pub fn hold_back(&self, slot: &SenderSlot) -> bool {
         let number = match self.several.choice {

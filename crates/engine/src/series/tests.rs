@@ -66,7 +66,8 @@ fn utilisation_spreads_a_packet_over_its_time_on_the_wire() {
 #[test]
 fn utilisation_has_nothing_that_is_sent_after_the_end_of_the_run() {
     let mut o = links(Series::LinkUtilisation);
-    // Three quarters of the packet are sent after the end, within the interval that the end cuts short.
+    // A quarter of the packet is sent in the first interval, an eighth in the second one, which the end of the run cuts
+    // short after 10 ns, and five eighths after the end of the run.
     o.transmitted(A, Time(US - 20_000), Time(US + 60_000), 4_000);
     let ends = |end: u64, last: f64| curve("link:1", &[(US, 8.0), (end, last)]);
     let a = ends(US + 10_000, 400.0);

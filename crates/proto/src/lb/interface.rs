@@ -89,7 +89,8 @@ interface! {
         /// With `ack_every` above 1, a call describes only the last packet that the ACK covers, which caused the ACK.
         /// Under `sack` a marked packet is acknowledged immediately. With `carry_evs` there are further calls for the
         /// other packets that the ACK covers. These calls come first, and have the `rtt` of the packet that caused the
-        /// ACK. There are no calls for CNPs and NACKs, except under `uet` and `mrc` for a trim at the last hop.
+        /// ACK. There are no calls for CNPs. A NACK causes calls only under `mp-rdma`, as stated above, and under
+        /// `uet` and `mrc` for a trim at the last hop.
         fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
             let _ = (now, ev, marked, rtt);
         }

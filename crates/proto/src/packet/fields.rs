@@ -28,7 +28,7 @@ impl CarriedEvs {
 }
 
 /// The properties of the packet that caused a SACK or a [`Repr::UetAck`](super::Repr::UetAck). This type takes one
-/// byte, so that a packet has 48.
+/// byte, so that a [`Packet`](super::Packet) takes 48 bytes in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackCause(u8);
 

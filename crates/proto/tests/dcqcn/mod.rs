@@ -291,7 +291,8 @@ mod reaction_point {
         }
     }
 
-    /// With `OnNack::Cnp`, a NACK has the effect of a CNP. This rule is for receivers that send a CNP with each NACK.
+    /// With `OnNack::Cnp`, a NACK has the effect of a CNP. This rule stands in for receivers that send a CNP with each
+    /// NACK, as in the simulator published with ConWeave.
     #[test]
     fn a_nack_may_do_what_a_cnp_does() {
         for config in [paper_by_hand(), DcqcnConfig::conweave()] {

@@ -70,7 +70,7 @@ fn a_stashed_nack_is_dropped_when_its_packet_comes() {
     assert_eq!(tor.deliver(2), [], "nothing is stashed any more");
 }
 
-/// A packet of the same path that was sent before proves nothing.
+/// A packet on the path of the missing packet does not prove its loss if it was sent before the missing packet.
 #[test]
 fn an_earlier_packet_of_the_path_confirms_nothing() {
     let mut tor = receiving(2);

@@ -171,8 +171,8 @@ fn control_goes_ahead_of_data() {
     let flow = &result.flows[2];
     let ideal = 2 * (T + D) + 2 * (A + D);
     assert_eq!((flow.start_ps, flow.ideal_fct_ps), (Some(40 * US), ideal));
-    // About 70 packets are queued in front of the ACK of this packet, but the ACK only waits for the packet that is
-    // being sent. This packet itself only waits for an ACK that host 2 is sending.
+    // About 70 packets are queued in front of the ACK of host 2's packet, but the ACK only waits for the data packet that
+    // is being sent. Host 2's packet itself only waits for an ACK that host 2 is sending.
     let fct = flow.fct_ps.unwrap();
     assert!(fct >= ideal && fct <= ideal + T + A, "{fct} instead of {ideal}");
 }

@@ -31,7 +31,8 @@ pub struct System {
     splits: u32,
     /// The largest number of parts in the same phase at a time.
     active: u32,
-    /// Whether an AllReduce is divided into ReduceScatters and AllGathers.
+    /// Whether an AllReduce is divided into ReduceScatters, an AllReduce in the last dimension, and AllGathers
+    /// (`localBWAware`).
     is_bandwidth_aware: bool,
 }
 

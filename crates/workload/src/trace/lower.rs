@@ -47,7 +47,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Checks the number of transfers of all collectives, because the channels of servers divide chunks further.
+    /// Checks that the transfers of all collectives are not too many. The check of the graph has counted the messages
+    /// without the channels of servers, which divide chunks further.
     fn check_transfers(&self, ranks: &Ranks, naming: Naming<'_>) -> Result<(), WorkloadError> {
         let mut layouts: BTreeMap<Vec<u32>, Layout> = BTreeMap::new();
         let mut transfers = 0_u64;

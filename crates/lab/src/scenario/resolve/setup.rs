@@ -244,8 +244,9 @@ impl Setup {
             }
             let mut fields = fields.clone();
             added(&mut fields, &given);
-            // A parameter of this congestion control may have the name of a setup's parameter for another one. The
-            // parameter counts only if the setup also sets it for this congestion control, or if it is a window.
+            // A congestion control may have a parameter whose name the setup uses for a different congestion control.
+            // Such a parameter is in `own` only if the setup also sets it for the scheme's congestion control, or if it
+            // is a window.
             let ground = |path: &String| {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 part != "cc" || given.contains_key(key) || key.ends_with("window")

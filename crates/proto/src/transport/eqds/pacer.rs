@@ -17,7 +17,7 @@ pub(in crate::transport) const PULL_EVS: u16 = 128;
 /// pulls, and then [`pulled`](Self::pulled).
 #[derive(Clone, Debug)]
 pub struct PullPacer {
-    /// The rate of the data that pulls request.
+    /// The rate at which pulls request data.
     rate: Rate,
     /// The adaptation of the rate to the fabric's congestion. None if the rate is fixed.
     adaptation: Option<Adaptation>,

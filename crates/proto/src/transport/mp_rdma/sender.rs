@@ -323,8 +323,8 @@ impl MpRdmaSender {
     /// retransmits all that follow, except packets that are acknowledged meanwhile. After a NACK, answers clock out
     /// these retransmissions, because the packets in flight still count.
     ///
-    /// In one simulation of the paper, new packets wait until all losses are repaired, and each answer clocks out one
-    /// packet whatever the window is. Here the window limits the number, and new packets follow without a pause.
+    /// In one public simulation of MP-RDMA, new packets wait until all losses are repaired, and each answer clocks out
+    /// one packet whatever the window is. Here the window limits the number, and new packets follow without a pause.
     fn go_back(&mut self, now: Time) {
         self.stray = self.in_flight();
         for psn in self.unacked..self.next {

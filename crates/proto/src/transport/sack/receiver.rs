@@ -27,7 +27,7 @@ pub struct SackReceiver {
     ack_every: u32,
     /// Whether ACKs echo the entropy values of all packets.
     echoes_all_evs: bool,
-    /// With `echoes_all_evs`, a bitmap from `unacked_low` on of the packets that arrived since the last ACK.
+    /// With `echoes_all_evs`, a bitmap of the packets that arrived since the last ACK. Bit 0 is the PSN `unacked_low`.
     carried: u64,
     /// With `echoes_all_evs`, the PSN of the last packet that arrived.
     last_psn: u32,
