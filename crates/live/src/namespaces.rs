@@ -20,6 +20,8 @@ use std::time::{Duration, SystemTime};
 const PREFIX: &str = "anabranch-";
 /// The folder in which `ip netns` keeps namespaces.
 const FOLDER: &str = "/run/netns";
+/// The largest number of attempts to remove namespaces.
+const MOST_REMOVALS: u32 = 5;
 /// Clock ticks per second (USER_HZ), the unit in which `/proc` gives the start of a process. It is 100 on x86 and
 /// Arm.
 const TICKS_PER_SECOND: u64 = 100;
@@ -156,9 +158,13 @@ fn has_run_since(pid: u32, made: SystemTime) -> bool {
 }
 
 fn remove(names: &[String]) {
-    let there = names.iter().filter(|name| Path::new(FOLDER).join(name).exists());
-    let lines: String = there.map(|name| format!("netns del {name}\n")).collect();
-    if !lines.is_empty() {
+    // A signal to this process's group ends an `ip` that has just been started and is still in the group.
+    for _ in 0..MOST_REMOVALS {
+        let there = names.iter().filter(|name| Path::new(FOLDER).join(name).exists());
+        let lines: String = there.map(|name| format!("netns del {name}\n")).collect();
+        if lines.is_empty() {
+            return;
+        }
         // The next start of a testbed tries again to remove a namespace that cannot be removed now.
         let _ = ip(&["-force", "-batch", "-"], &lines);
     }
