@@ -119,7 +119,7 @@ fn what_was_clamped_is_refused() {
 fn every_part_of_a_typed_scheme_is_looked_at() {
     let cases: &[Case<'_>] = &[
         ("reps", &|s| s.qps = 65, "qps must be 1 to 64, not 65; write: 64"),
-        ("reps", &|s| s.fabric.ecn_pmax = f64::NAN, "fabric.ecn_pmax must be a number, not NaN; write: 1.0"),
+        ("reps", &|s| s.fabric.ecn_pmax = f64::NAN, "fabric.ecn_pmax must be a number, not nan; write: 1.0"),
         (
             "reps",
             &|s| s.fabric.queue = Some(Size::Bdp(-1.0)),
