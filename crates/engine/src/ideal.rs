@@ -73,8 +73,9 @@ impl<'a> Ideal<'a> {
     /// The ideal times of messages under `scheme`, with its number of queue pairs per connection and its spreading over
     /// paths.
     pub fn carried_by(self, scheme: &Scheme) -> Self {
-        let spreads = scheme.path_choice() != PathChoice::Hash;
         let uses_all_ports = scheme.uses_all_ports();
+        let spreads =
+            scheme.path_choice() != PathChoice::Hash || uses_all_ports && self.topology.has_several_ports();
         Ideal { split: u64::from(scheme.qps), spreads, uses_all_ports, ..self }
     }
 

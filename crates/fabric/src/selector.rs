@@ -4,6 +4,7 @@ pub(crate) mod cluster;
 pub(crate) mod lookup;
 mod nearest;
 mod parse;
+mod part;
 mod suggestion;
 
 use super::Topology;

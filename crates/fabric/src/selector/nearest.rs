@@ -49,8 +49,8 @@ impl Selector {
                 Some(if links { format!("{prefix}plane:{plane}") } else { format!("plane:{plane}") })
             }
             Form::Rail(rail) if has_rail_tors(topology) || links && topology.servers.is_some() => {
-                let rails = topology.servers.as_ref()?.rails();
-                Some(format!("rail:{}", rail.min(u32::from(rails) - 1)))
+                let last = topology.servers.as_ref()?.rails().checked_sub(1)?;
+                Some(format!("rail:{}", rail.min(last.into())))
             }
             _ if !links => Some(topology.node_name(nearest_switch(topology, tor, 0)?)),
             Form::Host(host, port) => Some(nearest_port(topology, host, port)),

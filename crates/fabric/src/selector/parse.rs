@@ -4,15 +4,19 @@ use super::{Amount, Form, SetKind, SwitchSet};
 use crate::error_rate::ERROR_RATE;
 use anabranch_base::Problem;
 
-const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, host:5, tor-uplinks, \
-     tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, host:5/port:1, server:0/nic:3/port:1, rail:3, plane:2, plane:2/tor:0/up, nic-links:plane:1, all, \
-     node:128->node:130, error-rate:0.001, and with cable: in front both directions of each, cable:tor:0/up:3; switches: \
-     tor:3, spine:5%, esw:0, switch:7, plane:2, plane:2/tor:0, rail:3";
-
 /// Names of groups of servers, which have no selector.
 const UNITS: [&str; 5] = ["su", "segment", "pod", "rack", "domain"];
 
+/// The largest number of names that the hint about a range lists.
+const MOST_NAMES: u32 = 64;
+
 pub(super) fn parse(text: &str) -> Result<Form, Problem> {
+    if let Some(names) = names_of_range(text) {
+        return Err(Problem::with_text(
+            "a selector has no ranges",
+            format_args!("a list in [[fault]]: {names:?}"),
+        ));
+    }
     if text == "all" {
         return Ok(Form::All);
     }
@@ -74,6 +78,15 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
     }
 }
 
+/// The single names that a text with a range stands for: `server:0` and `server:1` for `server:0-1`.
+fn names_of_range(text: &str) -> Option<Vec<String>> {
+    let (before, range) = text.rsplit_once(':')?;
+    let (from, to) = range.split_once('-')?;
+    let (from, to): (u32, u32) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+    (from < to && to - from < MOST_NAMES)
+        .then(|| (from..=to).map(|index| format!("{before}:{index}")).collect())
+}
+
 /// Parses the forms of hosts, servers, rails and planes; `None` for a text of another form.
 fn parse_of_cluster(text: &str) -> Option<Result<Form, Problem>> {
     let (word, rest) = match text.find([':', '/']) {
@@ -108,6 +121,9 @@ fn parse_of_plane(text: &str) -> Result<Form, Problem> {
     let Some((plane, of_plane)) = text.split_once('/') else { return Ok(Form::Plane(parse_index(text)?)) };
     let plane = Some(parse_index(plane)?);
     let within = |set: SwitchSet| SwitchSet { plane, ..set };
+    if of_plane.trim_start().starts_with("plane:") {
+        return Err(unknown_form());
+    }
     match parse(of_plane.trim())? {
         Form::Uplinks(set, amount) => Ok(Form::Uplinks(within(set), amount)),
         Form::Ports { switch: (set, index), up, port } => {
@@ -145,7 +161,7 @@ fn unnamed(text: &str) -> Problem {
 }
 
 fn unknown_form() -> Problem {
-    format!("this is no form of selector; the forms are {FORMS}").into()
+    "this is no form of selector".into()
 }
 
 fn parse_switch_set(word: &str) -> Option<SwitchSet> {
@@ -164,7 +180,7 @@ fn parse_switch_set(word: &str) -> Option<SwitchSet> {
 }
 
 fn parse_index(text: &str) -> Result<u32, Problem> {
-    text.trim().parse().map_err(|_| format!("{text:?} is not a number from 0; the forms are {FORMS}").into())
+    text.trim().parse().map_err(|_| format!("{text:?} is not a number from 0").into())
 }
 
 fn parse_amount(text: Option<&str>) -> Result<Amount, Problem> {

@@ -1,6 +1,6 @@
 //! Suggestions of selectors for texts that resemble a selector.
 
-use super::cluster::rail_tors;
+use super::part::part_of_cluster;
 use super::{Form, Selector, switch};
 use crate::Topology;
 use anabranch_base::{LinkId, NodeId, Purpose, stream};
@@ -22,7 +22,7 @@ impl Selector {
         if let Some(cable) = between(text, topology).filter(|_| links) {
             return Some(cable);
         }
-        if let Some(part) = port_of_nic(text, topology, links) {
+        if let Some(part) = part_of_cluster(&normalized(&text.replace("mlx5_", "hca:")), topology, links) {
             return Some(part);
         }
         let normalized = with_tier_words(&normalized(text), topology);
@@ -49,42 +49,6 @@ fn with_tier_words(normalized: &str, topology: &Topology) -> String {
     };
     let parts = normalized.split('/').map(|part| tier(part).unwrap_or_else(|| part.to_owned()));
     parts.collect::<Vec<_>>().join("/")
-}
-
-/// Like [`part_of_server`], but `text` may end with a port of the NIC: `gpu:3/port:1`.
-fn port_of_nic(text: &str, topology: &Topology, links: bool) -> Option<String> {
-    let Some((nic, port)) = text.rsplit_once("/port:") else { return part_of_server(text, topology, links) };
-    let port = port.parse::<u16>().ok()?.min(topology.most_host_ports().checked_sub(1)?);
-    Some(format!("{}/port:{port}", part_of_server(nic, topology, links)?))
-}
-
-/// The selector for a text that names a GPU, a NIC, a ToR of a rail or the links of a rail in a form that selectors
-/// do not have: `server:0/gpu:3`, `gpu:3`, `nic:3`, `mlx5_3`, `rail:3/tor:0` or `nic-links:rail:3`.
-fn part_of_server(text: &str, topology: &Topology, links: bool) -> Option<String> {
-    let servers = topology.servers.as_ref()?;
-    let number = |part: &str, word: &str| -> Option<u32> { part.strip_prefix(word)?.parse().ok() };
-    if let Some(rail) = number(text, "nic-links:rail:").or_else(|| number(text, "host-links:rail:")) {
-        return Some(format!("rail:{rail}")).filter(|_| links && rail < u32::from(servers.rails()));
-    }
-    if let Some(nic) = number(text, "nic:").or_else(|| number(text, "mlx5_")) {
-        let last = (servers.nics_of(0).len() as u32).checked_sub(1)?;
-        return Some(format!("server:0/nic:{}", nic.min(last))).filter(|_| links);
-    }
-    let plain = normalized(text);
-    if let Some(gpu) = number(&plain, "gpu:").or_else(|| number(&plain, "rank:")) {
-        let nic = servers.nic_of_gpu(gpu.min(servers.gpus().checked_sub(1)?));
-        return Some(topology.node_name(nic.into())).filter(|_| links);
-    }
-    let (whole, part) = text.split_once('/')?;
-    if let Some(rail) = number(whole, "rail:") {
-        let tors = rail_tors(topology, rail).ok()?;
-        let tor = topology.node_name(*tors.get(number(part, "tor:")? as usize)?);
-        return Some(if links { format!("{tor}/up") } else { tor });
-    }
-    let server = number(whole, "server:").filter(|server| links && *server < servers.count())?;
-    let gpu = servers.gpus_of(server).nth(number(part, "gpu:")? as usize)?;
-    let nic = servers.nics_of(server).iter().position(|nic| *nic == servers.nic_of_gpu(gpu))?;
-    Some(format!("server:{server}/nic:{nic}"))
 }
 
 /// The cable between the two switches whose names a separator divides: `tor0-spine1`, `tor:0 <-> spine:1`.

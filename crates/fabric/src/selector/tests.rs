@@ -238,7 +238,8 @@ fn errors_say_the_forms_or_what_is_missing() {
         ["", "tor", "tor:0/sideways", "rack:0/up", "tor:x", "uplinks", "node:1->2", "tier0:1", "tor:-1"]
     {
         let got = links(&two, text).unwrap_err();
-        assert!(got.contains("forms are links: tor:0/up"), "{text}: {got}");
+        let is_number = got.contains("is not a number from 0");
+        assert!(is_number || got.contains("this is no form of selector"), "{text}: {got}");
     }
     assert!(switches(&two, "tor:0/up").unwrap_err().ends_with("a switch is wanted; write: \"tor:0\""));
     assert!(switches(&two, "tor:8").unwrap_err().contains("they are tor:0 to tor:7"));
@@ -390,6 +391,7 @@ fn errors_about_parts_of_a_cluster_have_the_nearest_name() {
     assert!(error.ends_with("the only one is plane:1/spine:0; write: \"plane:1/spine:0\""), "{error}");
     for text in [
         "plane:1/host:0",
+        "plane:1/plane:0/tor:0/up",
         "server:0/nic",
         "server:0/port:1",
         "host:0/nic:1",
@@ -402,6 +404,32 @@ fn errors_about_parts_of_a_cluster_have_the_nearest_name() {
 }
 
 #[test]
+fn examples_of_selectors_exist() {
+    for t in [cluster(), tree(32, 2), tree(128, 3), single(), graph()] {
+        for text in Selector::examples(&t, true) {
+            links(&t, &text).unwrap();
+        }
+        for text in Selector::examples(&t, false) {
+            switches(&t, &text).unwrap();
+        }
+        assert!(Selector::examples(&t, true).len() > 1 && !Selector::examples(&t, false).is_empty());
+    }
+    assert_eq!(
+        Selector::examples(&cluster(), true).join(" "),
+        "server:0 server:0/nic:0 server:0/nic:0/port:0 rail:0 nic-links nic-links:plane:0 plane:0/tor:0/up \
+         plane:0/tor-uplinks:3%"
+    );
+}
+
+#[test]
+fn a_range_is_answered_with_its_names() {
+    let error = links(&cluster(), "server:0-2").unwrap_err();
+    let list = "a list in [[fault]]: [\"server:0\", \"server:1\", \"server:2\"]";
+    assert!(error.ends_with(&format!("a selector has no ranges; write: {list}")), "{error}");
+    assert!(links(&cluster(), "server:2-0").unwrap_err().contains("is not a number from 0"));
+}
+
+#[test]
 fn parts_of_servers_and_rails_are_found_by_their_numbers() {
     let t = cluster();
     let meant = |text, links| Selector::suggest(text, &t, links).unwrap_or_default();
@@ -409,10 +437,28 @@ fn parts_of_servers_and_rails_are_found_by_their_numbers() {
         ("rail:1/tor:0", "plane:0/tor:1/up"),
         ("server:2/gpu:1", "server:2/nic:1"),
         ("nic:1", "server:0/nic:1"),
+        ("nic:5", "server:2/nic:1"),
+        ("mlx5_1", "server:0/nic:1"),
+        ("mlx5_1/port:1", "server:0/nic:1/port:1"),
+        ("server:3/rail:1", "server:3/nic:1"),
+        ("rail:1/server:3", "server:3/nic:1"),
+        ("server3.hca1", ""),
+        ("server:3/hca:1/port:1", "server:3/nic:1/port:1"),
+        ("server:3/nic:1/plane:1", "server:3/nic:1/port:1"),
+        ("plane:1/server:3/nic:1", "server:3/nic:1/port:1"),
+        ("node:3/nic:1/port:1", "server:3/nic:1/port:1"),
+        ("host:3/nic:0", "server:3/nic:0"),
         ("nic-links:rail:1", "rail:1"),
+        ("nics", "nic-links"),
+        ("all-nics", "nic-links"),
+        ("plane:1/nics", "nic-links:plane:1"),
+        ("plane:1/nic-links", "nic-links:plane:1"),
+        ("plane:1/server:3", ""),
+        ("swp1", ""),
+        ("nvlink", ""),
     ] {
         assert_eq!(meant(text, true), expected, "{text}");
-        links(&t, expected).unwrap();
+        assert!(expected.is_empty() || links(&t, expected).is_ok());
     }
     assert_eq!(meant("rail:1/tor:2", false), "plane:1/tor:1");
     for (text, expected) in [("leaf-uplinks:2", "tor-uplinks:2"), ("leaf-uplinks:9999", "tor-uplinks:1")] {

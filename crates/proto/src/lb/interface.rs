@@ -46,7 +46,7 @@ impl NicPorts {
         let other = u32::from(row) * u32::from(self.count) + u32::from(port);
         match other < evs {
             true => other as u16,
-            false => (other as u16).checked_sub(self.count).unwrap_or(ev),
+            false => other.checked_sub(u32::from(self.count)).map_or(ev, |other| other as u16),
         }
     }
 }

@@ -23,9 +23,14 @@ const DUAL_TOR: &str =
 
 /// The CCT and the ideal CCT of each job, in picoseconds.
 fn ccts(fabric: &str, workload: &str, scheme: &str) -> Vec<[f64; 2]> {
+    ccts_with(fabric, workload, scheme, "")
+}
+
+/// Like [`ccts`], with further lines below `[set]`.
+fn ccts_with(fabric: &str, workload: &str, scheme: &str, set: &str) -> Vec<[f64; 2]> {
     let text = format!(
         "schemes = [\"{scheme}\"]\n[topology]\n{fabric}\n[workload]\nkind = \"collective\"\n{workload}\n[set]\n\
-         \"{scheme}.transport.rto\" = \"4rtt\""
+         \"{scheme}.transport.rto\" = \"4rtt\"\n{set}"
     );
     let read = scenario::read("ideal.toml", &text, &NoFiles, &Overrides::default());
     let scenario = read.unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -65,6 +70,22 @@ fn no_job_is_faster_than_its_ideal() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn packets_that_leave_by_every_port_have_the_rate_of_all_ports() {
+    let two_planes = "kind = \"rails\"\nservers = 8\nnics = 2\nports = 2\nlink = \"200Gbps\"";
+    let ring = "algorithm = \"allreduce-ring\"\nbytes = \"16MB\"";
+    let of = |set: &str| ccts_with(two_planes, ring, "rocev2", set)[0];
+    let [pinned, one_port] = of("");
+    let [cct, ideal] = of("\"rocev2.fabric.port_choice\" = \"packet\"");
+    assert!(cct >= ideal && ideal < 0.6 * one_port, "{cct} {ideal}, one port {one_port}");
+    assert!(pinned >= one_port);
+    for qps in [2, 4] {
+        let [cct, ideal] =
+            of(&format!("\"rocev2.qps\" = {qps}\n\"rocev2.fabric.port_choice\" = \"queue-pair\""));
+        assert!(cct >= ideal, "{qps} queue pairs: {cct} {ideal}");
     }
 }
 

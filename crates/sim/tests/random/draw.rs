@@ -79,7 +79,7 @@ fn host_fault(dice: &mut Dice, fabric: &Fabric) -> String {
 /// A class of storage beside the traffic of the case.
 fn class(dice: &mut Dice, fabric: &Fabric) -> String {
     let (scheme, weight, priority) =
-        (dice.pick(&["rocev2", "ecmp", "strack", "irn"]), dice.within(1, 9), dice.within(0, 1));
+        (dice.pick(&["rocev2", "ecmp", "strack", "irn-ecmp"]), dice.within(1, 9), dice.within(0, 1));
     let (from, to) = (dice.within(0, u64::from(fabric.hosts) - 2), u64::from(fabric.hosts) - 1);
     format!(
         "[[class]]\nname = \"storage\"\nscheme = \"{scheme}\"\nweight = {weight}\npriority = {priority}\n[class.workload]\n\

@@ -510,6 +510,7 @@ impl Scenario {
         };
         let meant = Selector::suggest(&error.selector, on, key == "links").filter(|_| key != "qps");
         let help = help.or(meant.map(|meant| Fix::set(key, format!("{meant:?}")))).or(of_sites);
+        let help = help.or_else(|| selector_forms(on, key));
         fault(
             &self.origin.file,
             self.origin.place(path),
@@ -548,6 +549,18 @@ impl Scenario {
         let at = self.origin.place(&format!("{path}.{parameter}"));
         fault(&self.origin.file, at, format!("{parameter}: {message}"), help)
     }
+}
+
+/// Examples of the selectors of links or switches that `on` has. The hint about an unreadable selector shows them rather
+/// than one selector, which would name another part than the one that is meant.
+fn selector_forms(on: &Topology, key: &str) -> Option<Fix> {
+    let links = match key {
+        "links" => true,
+        "switches" => false,
+        _ => return None,
+    };
+    let examples = Selector::examples(on, links).iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
+    Some(Fix::text(format!("{key} by a name of this topology: {}", examples.join(", "))))
 }
 
 /// Whether a part of the workload may have no message with another seed, which would be an error.

@@ -85,6 +85,15 @@ fn per_hour(table: &Table, at: &Several<Duration>) -> Result<Option<f64>, Diagno
 const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outage"];
 /// Words in an unknown kind that suggest a switch.
 const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
+/// Words in an unknown kind that suggest a part of a cluster, with the selector of its links.
+const PARTS: [(&str, &str); 6] = [
+    ("plane", "plane:0"),
+    ("rail", "rail:0"),
+    ("server", "server:0"),
+    ("nic", "server:0/nic:0"),
+    ("gpu", "server:0/nic:0"),
+    ("port", "server:0/nic:0/port:0"),
+];
 
 /// The error for an unknown kind whose name suggests that a switch or a link is down; none for any other kind.
 fn broken(table: &Table) -> Option<Diagnostic> {
@@ -94,16 +103,40 @@ fn broken(table: &Table) -> Option<Diagnostic> {
     if !has(&BROKEN) || KINDS.iter().any(|(kind, _)| *kind == written || word.replace('_', "-") == *kind) {
         return None;
     }
+    let part = PARTS.iter().find(|(part, _)| word.contains(part));
+    let is_flap = table.node("period").is_some();
     let help = match (has(&SWITCHES), table.node("switches"), table.node("links")) {
-        (true, None, _) => Fix::text("kind = \"switch-down\" with switches = \"spine:0\""),
         (true, Some(_), _) | (false, Some(_), None) => Fix::set("kind", "\"switch-down\""),
-        (false, _, Some(_)) if table.node("period").is_some() => Fix::set("kind", "\"link-flap\""),
+        (false, _, Some(_)) if is_flap => Fix::set("kind", "\"link-flap\""),
         (false, _, Some(_)) => Fix::set("kind", "\"link-down\""),
-        (false, None, None) => Fix::text(
-            "kind = \"link-down\" with links = \"tor:0/up:0\", or \"switch-down\" with switches = \"spine:0\"",
-        ),
+        (true, None, _) => instead(table, &SWITCHES, "switch-down", "switches", "spine:0"),
+        (false, None, None) => match part {
+            Some((part, links)) => instead(table, &[part], "link-down", "links", links),
+            None => Fix::text(
+                "kind = \"link-down\" with links = \"tor:0/up:0\", or \"switch-down\" with switches = \"spine:0\"",
+            ),
+        },
     };
     Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
+}
+
+/// The hint to write `kind` with `key`. The selector is that of the first text among the keys whose names contain one of
+/// `parts`, or it is made of the numbers of parts (`server = 1`, `nic = 2`). Without such keys, it is `example`.
+fn instead(table: &Table, parts: &[&str], kind: &str, key: &str, example: &str) -> Fix {
+    let of_part = |name: &String| name != "kind" && parts.iter().any(|part| name.contains(part));
+    let text = table.fields.iter().find(|(name, node)| of_part(name) && node.value().is_str());
+    let number = |part: &str| {
+        let node = table.node(part).or_else(|| table.node(&format!("{part}s")))?;
+        node.value().as_integer().map(|number| format!("{part}:{number}"))
+    };
+    let numbers: Vec<String> =
+        ["plane", "rail", "server", "nic", "port", "tor", "spine"].into_iter().filter_map(number).collect();
+    let selector = match text.and_then(|(_, node)| node.value().as_str().map(str::to_owned)) {
+        Some(text) => text,
+        None if numbers.is_empty() => example.to_owned(),
+        None => numbers.join("/"),
+    };
+    Fix::text(format!("kind = {kind:?} with {key} = {selector:?}"))
 }
 
 /// Reads a slow receiver. `link` is the rate of the fabric's links, if all links have the same rate.

@@ -418,7 +418,7 @@ fn faults_on_parts_by_other_names_are_answered_with_selectors() {
         ("links", "GPU11", "server:1/nic:3"),
         ("links", "rank:99", "server:1/nic:7"),
         ("links", "mlx5_0", "server:0/nic:0"),
-        ("links", "nic:8", "server:0/nic:7"),
+        ("links", "nic:8", "server:1/nic:0"),
         ("links", "leaf:0", "cable:tor:0/up"),
         ("links", "t0:1", "cable:tor:1/up"),
         ("links", "t1:0/down:1", "spine:0/down:1"),
@@ -452,5 +452,59 @@ fn a_domain_has_a_channel_for_each_nic() {
             panic!("{text}")
         };
         assert_eq!(job.server.unwrap().channels, Some(channels));
+    }
+}
+
+#[test]
+fn selectors_of_other_tools_are_answered_with_the_part_that_is_meant() {
+    let faulty = |links: &str| {
+        let topology = "kind = \"rails\"\nservers = 8\nnics = 4\nports = 2\nlink = \"200Gbps\"";
+        format!(
+            "{}[[fault]]\nkind = \"link-down\"\nduration = \"50us\"\n{links}\nat = \"10us\"\n",
+            on(topology)
+        )
+    };
+    for (wrong, right) in [
+        ("server:3/hca:2/port:1", "server:3/nic:2/port:1"),
+        ("server:3/nic:2/plane:1", "server:3/nic:2/port:1"),
+        ("server:3/rail:2", "server:3/nic:2"),
+        ("nic:26", "server:6/nic:2"),
+        ("nics", "nic-links"),
+        ("plane:0/nics", "nic-links:plane:0"),
+        ("plane:1/tor:0", "cable:plane:1/tor:0/up"),
+    ] {
+        let error = refused(&faulty(&format!("links = {wrong:?}")));
+        assert!(error.ends_with(&format!("write: links = {right:?}")), "{error}");
+        scenario(&faulty(&format!("links = {right:?}")));
+    }
+    for unknown in ["swp1", "nvlink", "plane:0/server:1"] {
+        let error = refused(&faulty(&format!("links = {unknown:?}")));
+        assert!(error.contains("write: links by a name of this topology: \"server:0\", "), "{error}");
+    }
+    let error = refused(&faulty("links = \"server:0-1\""));
+    assert!(error.ends_with("write: a list in [[fault]]: [\"server:0\", \"server:1\"]"), "{error}");
+    scenario(&faulty("links = [\"server:0\", \"server:1\"]"));
+}
+
+#[test]
+fn faults_of_parts_are_answered_with_the_links_of_that_part() {
+    for (wrong, kind, key, selector) in [
+        ("kind = \"nic-down\"\nserver = 1\nnic = 2", "link-down", "links", "server:1/nic:2"),
+        ("kind = \"nic-down\"\nnic = \"server:1/nic:2\"", "link-down", "links", "server:1/nic:2"),
+        (
+            "kind = \"port-down\"\nserver = 1\nnic = 2\nport = 0",
+            "link-down",
+            "links",
+            "server:1/nic:2/port:0",
+        ),
+        ("kind = \"plane-down\"\nplane = 1", "link-down", "links", "plane:1"),
+        ("kind = \"server-down\"", "link-down", "links", "server:0"),
+        ("kind = \"leaf-down\"\nleaf = \"plane:1/tor:0\"", "switch-down", "switches", "plane:1/tor:0"),
+    ] {
+        let topology = "kind = \"rails\"\nservers = 8\nnics = 4\nports = 2\nlink = \"200Gbps\"";
+        let faulty = |fault: &str| format!("{}[[fault]]\n{fault}\nat = \"10us\"\n", on(topology));
+        let error = refused(&faulty(wrong));
+        assert!(error.ends_with(&format!("write: kind = {kind:?} with {key} = {selector:?}")), "{error}");
+        scenario(&faulty(&format!("kind = {kind:?}\n{key} = {selector:?}\nduration = \"50us\"")));
     }
 }
