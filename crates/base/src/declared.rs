@@ -154,7 +154,6 @@ macro_rules! parameters {
 
         impl $crate::Declared for $name {
             fn declared() -> &'static [$crate::Parameter] {
-                // The declarations are built only once, because they contain many strings.
                 static ALL: std::sync::LazyLock<Vec<$crate::Parameter>> = std::sync::LazyLock::new(|| {
                     #[allow(unused_mut, reason = "one without fields has none")]
                     let mut all = Vec::new();

@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An instant at which the engine pauses, after all events of hosts at that time.
 pub struct Instant {
-    /// The simulated time of the pause.
     pub at: Time,
     /// The completions of messages at this instant.
     pub ends: Vec<InjectedEnd>,
@@ -60,7 +59,6 @@ impl Engine {
         Ok((engine, first))
     }
 
-    /// The fabric of the run, with its routes.
     pub fn fabric(&self) -> &Built {
         // SAFETY: the reference does not outlive `self`.
         unsafe { self.point.reference() }.fabric()

@@ -90,13 +90,11 @@ pub(super) struct Lane<'a> {
     pub runs: Vec<Run>,
     /// Runs at the ends of the range that the search has not requested yet.
     pub ahead: Vec<Run>,
-    /// The measurements, one for each value that was tried.
     pub measurements: Vec<Measurement>,
     /// The condition. `None` before the values at the ends are known, and if a run at an end did not finish.
     pub holds: Option<ResolvedCondition>,
     /// The number of runs that were requested, including stored runs.
     pub started: usize,
-    /// The failure that ended this search, if any.
     pub ended: Option<Failure>,
 }
 
