@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// An instant at which the engine pauses, after all events of hosts at that time.
 pub struct Instant {
     pub at: Time,
-    /// The completions of messages at this instant.
+    /// The deliveries and acknowledgements of messages at this instant.
     pub ends: Vec<InjectedEnd>,
     /// Whether every message is acknowledged.
     pub is_idle: bool,
@@ -126,9 +126,7 @@ impl Drop for PointInPlace {
 
 #[derive(Default)]
 struct Mailbox {
-    /// The instant of the present pause, until the caller has received it.
     instant: Option<Instant>,
-    /// The answer of the caller, until the injector has received it.
     answer: Option<Answer>,
     /// For each message, whether the engine must pause at its acknowledgement.
     pause_at_ack: Vec<bool>,

@@ -140,7 +140,6 @@ fn what_is_wrong_reaches_c() {
     assert!(code == Some(2) && why.contains("reps"), "{why}");
     let (code, why) = said(&fabric("reps", 8), 9);
     assert!(code == Some(1) && why.contains("the fabric has the hosts 0 to 7"), "{why}");
-    // A selector that selects nothing is an error of anabranch_new.
     let nowhere = "[[fault]]\nkind = \"link-down\"\nlinks = \"esw-uplinks\"\nat = \"1us\"\n";
     let (code, why) = said(&(fabric("reps", 8) + nowhere), 8);
     assert!(code == Some(2) && why.contains("esw-uplinks"), "{why}");

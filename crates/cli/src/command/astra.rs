@@ -186,7 +186,6 @@ impl Example {
         parts.collect::<Vec<_>>().join("-")
     }
 
-    /// The columns that name the example.
     fn row(&self) -> [String; 4] {
         let system = [&self.system, &self.dims, &self.groups].into_iter().flatten();
         let system = system.map(|file| stem(file)).collect::<Vec<_>>().join(", ");

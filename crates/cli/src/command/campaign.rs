@@ -92,8 +92,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The document of `anabranch campaign --json`. `there` holds the rows of the runs that are present, and the warnings
-/// about the scenario.
+/// The document of `anabranch campaign --json`. `there` holds the rows of the runs that are present.
 fn document(
     args: &CampaignArgs,
     session: &Session,

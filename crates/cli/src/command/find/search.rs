@@ -1,4 +1,4 @@
-//! The searches, one for each scheme and seed, and the runs of each search.
+//! The searches, one for each pair of a scheme and a seed, and the runs of each search.
 
 use crate::execute::{RunEnd, one_alone};
 use crate::failure::Failure;
@@ -82,7 +82,7 @@ pub(super) struct ResolvedCondition {
     pub bound: Option<Measure>,
 }
 
-/// The search for one scheme and seed.
+/// The search for one scheme and one seed.
 pub(super) struct Lane<'a> {
     pub scheme: String,
     pub seed: u64,
