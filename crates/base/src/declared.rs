@@ -11,7 +11,7 @@ pub trait Declared {
     where
         Self: Sized;
 
-    /// The suffix of a field's name in the names of the field's parameters: `[]` for a list of tables.
+    /// The suffix of the table's name in the names of its parameters: `[]` for a list of tables.
     const NAME_SUFFIX: &'static str = "";
 
     /// The current values with the names of their declarations. A parameter that is left out is not among them.
@@ -154,7 +154,6 @@ macro_rules! parameters {
 
         impl $crate::Declared for $name {
             fn declared() -> &'static [$crate::Parameter] {
-                // The declarations are built only once, because they contain many strings.
                 static ALL: std::sync::LazyLock<Vec<$crate::Parameter>> = std::sync::LazyLock::new(|| {
                     #[allow(unused_mut, reason = "one without fields has none")]
                     let mut all = Vec::new();

@@ -81,7 +81,6 @@ fn is_toml_literal(text: &str) -> bool {
         && exponent.is_none_or(|exponent| are_digits(&unsigned(exponent)))
 }
 
-/// A text in TOML's quotes.
 pub(crate) fn toml_text(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {

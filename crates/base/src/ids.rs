@@ -46,7 +46,7 @@ id!(
     MessageId
 );
 id!(
-    /// A gate, which holds messages or steps back until others have ended.
+    /// A gate, which holds back messages or steps until other messages or steps have ended.
     GateId
 );
 

@@ -283,16 +283,15 @@ impl Parameter {
     ///
     /// # Errors
     /// The problem, and a value to write instead. That value is the first of these that exists: the bare number with
-    /// the unit of the example, the value that the type suggests, the nearest whole number in the range, and the
-    /// example.
+    /// the unit of the example, the value that the type suggests, the nearest whole number in the range, and, unless
+    /// the type has a fixed list of words, the example.
     pub fn validate(&self, value: &ParameterValue) -> Result<ParameterValue, WrongValue> {
         (self.check)(value).map_err(|ValueError { fault, problem }| {
             let (problem, advised) = match &problem.fix {
                 Some(Fix::Value { value }) => (problem.message, self.suggested(value)),
                 _ => (problem.to_string(), None),
             };
-            // The example of a choice is one of several words. It is not offered, because it does not tell which word
-            // the user meant.
+            // The example of a choice does not tell which word the user meant.
             let example = || self.example().filter(|_| self.choices.is_empty()).cloned();
             let instead =
                 self.with_unit(value).or(advised).or_else(|| self.nearest_end(value)).or_else(example);
@@ -325,8 +324,7 @@ impl Parameter {
         self.check(&value).ok()
     }
 
-    /// The whole number in the range that is nearest to `value`. None if `value` is not a number, or if the range does
-    /// not begin at a whole number.
+    /// The whole number in the range that is nearest to `value`.
     fn nearest_end(&self, value: &ParameterValue) -> Option<ParameterValue> {
         let value = match value {
             ParameterValue::Integer(value) => *value,

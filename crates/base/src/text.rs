@@ -31,7 +31,6 @@ pub(crate) fn parse_scaled(
             return Err(fail_with("; it must not be negative", instead));
         }
         None if unit.is_empty() => {
-            // A large number without a unit is most likely given in the smallest unit.
             let large = number.parse::<f64>().is_ok_and(|number| number >= 1e6);
             let instead = format!("{number}{}", if large { units[0].0 } else { usual });
             return Err(fail_with(&format!("; add a unit: {}", known()), Some(instead)));
@@ -182,7 +181,7 @@ fn largest<'a>(value: u64, units: &[(&'a str, u64)]) -> (&'a str, u64) {
     *units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0])
 }
 
-/// Prints about three digits in the largest unit that the value reaches. The units are listed by rising scale.
+/// Prints about three digits in the largest unit that the value reaches.
 pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
     let (unit, scale) = largest(value, units);
     let number = value as f64 / scale as f64;

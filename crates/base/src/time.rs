@@ -124,9 +124,9 @@ impl FromStr for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Prints a number and a unit, which read back as the same span. The number is whole if it has up to four digits
-    /// or the unit is seconds. If not, it is a decimal fraction. With `{:#}`, the form of stored scenarios, the number
-    /// is always whole.
+    /// Prints a number and a unit, which read back as the same span. The number is whole if the span is a whole number
+    /// of seconds, or a whole number of up to four digits in a smaller unit. Otherwise it is a decimal fraction. With
+    /// `{:#}`, the form of stored scenarios, the number is always whole.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, UNITS, UNITS, 4)
     }

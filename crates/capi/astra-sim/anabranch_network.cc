@@ -1,5 +1,5 @@
-/* Anabranch as a network backend of ASTRA-sim: add this file to your copy of ASTRA-sim, and link it with ASTRA-sim's library and
- * with libanabranch_capi. docs/astra-sim.md says how, and what to expect of the times.
+/* Anabranch as a network backend of ASTRA-sim: add this file to your copy of ASTRA-sim, and link it with ASTRA-sim's
+ * library and with libanabranch_capi. docs/astra-sim.md says how, and what to expect of the times.
  *
  * The network configuration is a scenario of Anabranch (TOML) without [workload]. Files in the scenario are relative
  * to its folder. The NPUs are Anabranch's ranks: the GPUs of servers, or the hosts. Options beside those of
@@ -42,7 +42,7 @@ constexpr double BYTES_PER_GB = 1073741824.0;
 [[noreturn]] void fail(const std::string &why) {
     std::fflush(stdout);
     std::fprintf(stderr, "anabranch: %s\n", why.c_str());
-    // ASTRA-sim's objects are not destroyed, for the reason at the end of main.
+    // ASTRA-sim's objects are not destroyed, since ASTRA-sim may free parts of them twice.
     std::_Exit(1);
 }
 
@@ -81,7 +81,6 @@ struct Fabric {
 
 void nothing(void *) {}
 
-/* One rank's access to the fabric. */
 class Network : public AstraSim::AstraNetworkAPI {
   public:
     Network(int rank, Fabric &fabric) : AstraNetworkAPI(rank), fabric(fabric) {}
@@ -242,7 +241,6 @@ QueuePairs queue_pairs_of(const std::string &word) {
     fail("--queue-pairs=" + word + ": write pair, tag or message");
 }
 
-/* Opens the scenario in a file. */
 anabranch *open_scenario(const std::string &path) {
     std::ifstream file(path);
     std::stringstream text;

@@ -26,8 +26,8 @@ static void check(int outcome) {
     }
 }
 
-/* Sends a block to the next rank, and posts the receive of a block from the previous rank, whose arrival starts the
- * next step. */
+/* Sends a block to the next rank, and posts the receive of a block from the previous rank. The arrival of this block
+ * starts the next step. */
 static void next_step(void *argument) {
     struct rank *rank = argument;
     if (rank->step == 2 * (ranks - 1)) {

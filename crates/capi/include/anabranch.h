@@ -39,9 +39,9 @@
  * on an error. anabranch_error then describes the error with a hint. An exception or longjmp must not leave your
  * functions.
  *
- * The limits of the scenario apply. The simulated time ends at limits.max_time (1 s unless the scenario sets it),
- * and a run fails if no new byte is delivered for limits.stall. About 400 B are kept for each message until
- * anabranch_free, and a queue pair carries at most 2^32 packets. */
+ * The limits of the scenario apply. A run fails if a message in the network is not acknowledged by limits.max_time
+ * (1 s unless the scenario sets it), or if no new byte is delivered for limits.stall. About 400 B are kept for each
+ * message until anabranch_free, and a queue pair carries at most 2^32 packets. */
 #ifndef ANABRANCH_H
 #define ANABRANCH_H
 
@@ -64,7 +64,7 @@ typedef struct anabranch anabranch;
 /* A callback function with its argument. */
 typedef void (*anabranch_function)(void *argument);
 
-/* The version of the library, as in ANABRANCH_VERSION. */
+/* The version of the library, in the format of ANABRANCH_VERSION. */
 const char *anabranch_version(void);
 
 /* Creates a fabric without messages from the text of a scenario (TOML). The scenario has `topology`, one scheme, and
@@ -76,7 +76,7 @@ anabranch *anabranch_new(const char *scenario, char *error, size_t error_bytes);
  * folder. If the folder is NULL, a scenario that names a file is an error, as in anabranch_new. */
 anabranch *anabranch_new_in(const char *scenario, const char *folder, char *error, size_t error_bytes);
 
-/* Warnings about the scenario, as `anabranch check` prints them. The text is empty if there are none, and valid
+/* Warnings about the scenario, in the format of `anabranch check`. The text is empty if there are none, and valid
  * until anabranch_free. */
 const char *anabranch_warnings(const anabranch *simulation);
 
@@ -94,9 +94,9 @@ uint64_t anabranch_host_rate(const anabranch *simulation, uint32_t host);
 /* Ends a simulation. */
 void anabranch_free(anabranch *simulation);
 
-/* Posts a message now, from rank `from` to rank `to`, on the queue pair that all such messages from `from` to `to`
- * share. `on_sent` is called when the sender receives the message's last acknowledgement. `on_sent` may be NULL,
- * which is faster.
+/* Posts a message now, from rank `from` to rank `to`. All messages that anabranch_send posts from `from` to `to` share
+ * one queue pair. `on_sent` is called when the sender receives the message's last acknowledgement. `on_sent` may be
+ * NULL, which is faster.
  *
  * Between GPUs of one NVLink domain (`nvlink` in the topology), a message goes over NVLink. The message occupies the
  * sender and the receiver for its serialisation time, and arrives after the latency. Messages of one GPU are sent one
@@ -111,9 +111,9 @@ int anabranch_send(anabranch *simulation, uint32_t from, uint32_t to, uint64_t b
 #define ANABRANCH_OWN_QUEUE_PAIR UINT64_MAX
 
 /* Posts a message as anabranch_send does, on the queue pair with the number `queue_pair`. Messages with the same
- * `from`, `to` and `queue_pair` share a queue pair, and anabranch_send uses the number 0. You choose the numbers,
- * such as one for each collective. A queue pair keeps the state of the congestion control, and the path of a message
- * may depend on its queue pair (ECMP). */
+ * `from`, `to` and `queue_pair` share a queue pair, and anabranch_send uses the number 0. GPUs that share a NIC also
+ * share its queue pairs. You choose the numbers, such as one for each collective. A queue pair keeps the state of the
+ * congestion control, and the path of a message may depend on its queue pair (ECMP). */
 int anabranch_send_on(anabranch *simulation, uint64_t queue_pair, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
                       anabranch_function on_sent, void *argument);
 
@@ -135,10 +135,10 @@ int anabranch_schedule(anabranch *simulation, uint64_t delay_ps, anabranch_funct
 /* The simulated time, in picoseconds. */
 uint64_t anabranch_time_ps(const anabranch *simulation);
 
-/* Simulates, and calls your functions, until there are no more events. Your functions may call all of the above except
- * anabranch_free, and may post between any ranks. Their posts start at the current time of the simulation. If one of
- * your functions calls anabranch_run, that inner call returns first. A receive that has no message when no event is
- * left is an error.
+/* Simulates, and calls your functions, until there are no more events. Your functions may call every function of this
+ * header except anabranch_free, and may post between any ranks. Their posts start at the current time of the
+ * simulation. If one of your functions calls anabranch_run, that inner call returns first. A receive that has no
+ * message when no event is left is an error.
  *
  * Functions that are due at one time are called in this order: first those for arrived messages, then those for
  * acknowledged messages, both in the order of the anabranch_send calls, and then scheduled functions, in the order of

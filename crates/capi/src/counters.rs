@@ -4,7 +4,6 @@ use crate::error::OnlineError;
 use anabranch_base::Problem;
 use anabranch_sim::results::RunRow;
 
-/// A counter that every run has.
 type Counter = (&'static str, fn(&RunRow) -> f64);
 
 const COUNTERS: [Counter; 13] = [

@@ -15,9 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An instant at which the engine pauses, after all events of hosts at that time.
 pub struct Instant {
-    /// The simulated time of the pause.
     pub at: Time,
-    /// The completions of messages at this instant.
+    /// The deliveries and acknowledgements of messages at this instant.
     pub ends: Vec<InjectedEnd>,
     /// Whether every message is acknowledged.
     pub is_idle: bool,
@@ -60,7 +59,6 @@ impl Engine {
         Ok((engine, first))
     }
 
-    /// The fabric of the run, with its routes.
     pub fn fabric(&self) -> &Built {
         // SAFETY: the reference does not outlive `self`.
         unsafe { self.point.reference() }.fabric()
@@ -128,9 +126,7 @@ impl Drop for PointInPlace {
 
 #[derive(Default)]
 struct Mailbox {
-    /// The instant of the present pause, until the caller has received it.
     instant: Option<Instant>,
-    /// The answer of the caller, until the injector has received it.
     answer: Option<Answer>,
     /// For each message, whether the engine must pause at its acknowledgement.
     pause_at_ack: Vec<bool>,

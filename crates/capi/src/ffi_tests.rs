@@ -160,7 +160,7 @@ fn a_stop_before_a_nested_run_ends_the_outer_one() {
     unsafe {
         let times = || (*argument.cast::<Shared>()).times.clone();
         assert_eq!(anabranch_schedule(simulation, 5, Some(stop_and_nest), argument), SUCCESS);
-        // The nested run is stopped too, by a function of its own.
+        // The nested run is stopped too, by a function that it calls.
         assert_eq!(anabranch_schedule(simulation, 6, Some(stop), argument), SUCCESS);
         assert_eq!(anabranch_schedule(simulation, 7, Some(note), argument), SUCCESS);
         assert_eq!(anabranch_run(simulation), SUCCESS);

@@ -3,7 +3,7 @@
 use anabranch_sim::scenario::Files;
 use std::path::PathBuf;
 
-/// The folder in which the files are. None if the caller names none.
+/// The folder of the files. None if the caller names no folder.
 pub struct Folder(pub Option<PathBuf>);
 
 impl Folder {

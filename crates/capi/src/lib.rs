@@ -48,7 +48,6 @@ pub struct Anabranch {
 const OWN_QUEUE_PAIR: u64 = u64::MAX;
 
 const SUCCESS: c_int = 0;
-/// The result of a failed call. `anabranch_error` describes the error.
 const FAILED: c_int = -1;
 
 /// Runs `action`, and stores its error for `anabranch_error`.
@@ -303,7 +302,7 @@ pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
     let ended = unsafe { run_until_stopped(simulation) };
     // SAFETY: guaranteed by the caller.
     if let (Some(simulation), Some(outer)) = (unsafe { simulation.as_mut() }, outer) {
-        // A stop that was asked for before this call is about the run around it.
+        // A stop that was asked for before this call ends the outer run.
         (simulation.stops, simulation.runs) = outer;
     }
     ended

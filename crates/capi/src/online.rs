@@ -65,9 +65,8 @@ enum Event {
 }
 
 /// The unmatched receives and messages with one sender, receiver and tag, in the order of posting. The n-th receive
-/// gets the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever message arrives first. In schemes
-/// that spread packets over paths, a short message may overtake a long one. A receive and a message are matched as
-/// soon as both are posted, so that one of the two queues is always empty.
+/// gets the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever message arrives first. A receive and
+/// a message are matched as soon as both are posted, so that one of the two queues is always empty.
 struct Match<C> {
     receives: VecDeque<(u64, C)>,
     /// The positions of the unmatched messages in `states`.
@@ -274,10 +273,10 @@ impl<C> Online<C> {
         }
     }
 
-    /// Resumes the engine until its next pause, at `next` at the latest, and adds the events at that instant to `due`.
+    /// Resumes the engine until its next pause, and adds the events at that instant to `due`.
     fn simulate(&mut self, next: Option<Time>) -> Result<(), OnlineError> {
         let answer = match self.engine_at < self.now {
-            // The engine is behind the current time. The posts must wait until it has advanced to that time.
+            // The posts must wait until the engine has advanced to the current time.
             true => Answer { posts: Vec::new(), due: Some(self.now) },
             false => {
                 self.is_idle &= self.posts.is_empty();

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The only run of a scenario, with warnings about the scenario.
 pub struct Opened {
     pub point: RunPoint,
     pub warnings: Vec<String>,

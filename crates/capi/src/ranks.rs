@@ -5,7 +5,6 @@ use anabranch_sim::Built;
 use anabranch_sim::topology::{NvLink, Topology};
 use std::collections::BTreeSet;
 
-/// The ranks of a fabric.
 pub struct Ranks {
     word: &'static str,
     ranks: Vec<Rank>,
@@ -28,7 +27,6 @@ struct Rank {
 pub enum Way {
     /// The route over the network, from one host to another.
     Network(HostId, HostId),
-    /// The route over NVLink.
     NvLink(NvLink),
 }
 
@@ -51,7 +49,6 @@ impl Ranks {
         Ranks { word, ranks, nvlink: servers.and_then(|servers| servers.nvlink), has_gaps }
     }
 
-    /// The number of ranks.
     pub fn count(&self) -> u32 {
         self.ranks.len() as u32
     }

@@ -6,8 +6,8 @@ use anabranch_sim::{Control, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The number of ranks, and the bytes of a block. The bandwidth-delay product is about 50 KB (100 Gb/s, and 4 us over
-/// two links each way). A block of `FEW`, 410 KB, is larger, and a block of `MANY`, 16 KB, is smaller.
+/// The number of ranks, and the bytes of a block. The bandwidth-delay product over two links is about 50 KB (100 Gb/s,
+/// 4 us there and back). A block of `FEW`, 410 KB, is larger, and a block of `MANY`, 16 KB, is smaller.
 const FEW: (u32, u64) = (8, 100 * 4096);
 const MANY: (u32, u64) = (64, 4 * 4096);
 
@@ -140,7 +140,6 @@ fn what_is_wrong_reaches_c() {
     assert!(code == Some(2) && why.contains("reps"), "{why}");
     let (code, why) = said(&fabric("reps", 8), 9);
     assert!(code == Some(1) && why.contains("the fabric has the hosts 0 to 7"), "{why}");
-    // A selector that selects nothing is an error of anabranch_new.
     let nowhere = "[[fault]]\nkind = \"link-down\"\nlinks = \"esw-uplinks\"\nat = \"1us\"\n";
     let (code, why) = said(&(fabric("reps", 8) + nowhere), 8);
     assert!(code == Some(2) && why.contains("esw-uplinks"), "{why}");
@@ -228,7 +227,7 @@ fn a_ring_of_the_adapter_for_astra_sim_takes_as_long_as_our_own() {
         // of the block.
         assert!(finished(&program, &scenario, &workload("flags"), &[]) > received, "{scheme}");
     }
-    // Lengths that differ by 2^32 bytes are different.
+    // The adapter distinguishes lengths that differ by 2^32 bytes.
     let message = &["--queue-pairs=message"];
     assert!(finished(&program, &fabric("reps", ranks), &workload("large"), message) > 0);
 }

@@ -1,4 +1,4 @@
-/* Uses the calls that the other programs do not use. Usage: `calls FOLDER`, where the folder has two.topo. */
+/* Tests calls that the other programs do not use. Usage: `calls FOLDER`, where the folder has two.topo. */
 #include "anabranch.h"
 
 #include <stdio.h>

@@ -378,8 +378,8 @@ pub struct OutputArgs {
 pub struct ListArgs {
     #[arg(help = "What to list", value_enum)]
     pub what: Listing,
-    /// For parameters: only those of this part of a scheme (`lb`) or of this kind (`reps`). For keys: only those of this table
-    /// (`workload`) or kind (`incast`). For examples: prints this one
+    /// For parameters: only those of this part of a scheme (`lb`) or of this kind (`reps`). For keys: only those of
+    /// this table (`workload`) or kind (`incast`). For examples: prints this one
     pub kind: Option<String>,
     /// For schemes: the hardware state of each, in bits, field by field
     #[arg(long)]
@@ -502,7 +502,8 @@ pub struct TraceArgs {
 pub struct PcapArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     pub scenario: PathBuf,
-    /// Capture what these links carry, named as in scenarios (`host:5`, `tor:0/up:3`, `cable:tor:0/up:3`) [repeat for more]
+    /// Capture what these links carry, named as in scenarios (`host:5`, `tor:0/up:3`, `cable:tor:0/up:3`) [repeat for
+    /// more]
     #[arg(long = "link", value_name = "LINK", value_delimiter = ',', required = true)]
     pub links: Vec<String>,
     /// Run this scheme instead of the first scheme of the scenario

@@ -8,7 +8,6 @@ use std::path::Path;
 
 const PLAN: &str = "plan.toml";
 
-/// Whether a folder contains a campaign.
 pub fn is_campaign(folder: &Path) -> bool {
     folder.join(PLAN).is_file() && !folder.join("runs.parquet").exists()
 }

@@ -26,20 +26,16 @@ pub use file::{Snapped, pcapng};
 pub struct Sent {
     /// The time at which the first bit was sent.
     pub at: Time,
-    /// The link on which the frame was sent.
     pub link: LinkId,
-    /// The packet or pause frame.
     pub content: FrameContent,
 }
 
-/// The content of a frame.
 #[derive(Clone, Copy, Debug)]
 pub enum FrameContent {
     /// A packet, with its header fields as they were on this link.
     Packet(Packet),
     /// A PFC pause frame: XOFF if `stop` is set, else XON.
     Pause {
-        /// Whether the frame stops the data class.
         stop: bool,
     },
 }
@@ -56,7 +52,6 @@ pub struct Capture<'c> {
     count: &'c AtomicU64,
     cancel: &'c AtomicBool,
     sent: Vec<Sent>,
-    /// The lowest PSN of each message and request that was sent.
     firsts: Firsts,
 }
 
@@ -175,7 +170,6 @@ pub struct Wire<'r> {
 }
 
 impl<'r> Wire<'r> {
-    /// The context of a run. `firsts` holds the first PSN of each message.
     pub fn new(point: &'r RunPoint, built: &'r Built, firsts: Firsts) -> Self {
         Wire { point, built, firsts }
     }

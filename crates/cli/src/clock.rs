@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use std::time::{Instant, SystemTime};
 
-/// The current real time.
 #[expect(
     clippy::disallowed_methods,
     reason = "only the command measures real time, and no result depends on it"
@@ -12,7 +11,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// The current date in UTC, such as `2026-11-23`. Pages show it, and no result depends on it.
+/// The current date in UTC, such as `2026-11-23`.
 #[expect(clippy::disallowed_methods, reason = "a page says when it was made; results carry no dates")]
 pub fn today() -> String {
     DateTime::<Utc>::from(SystemTime::now()).format("%Y-%m-%d").to_string()

@@ -49,7 +49,6 @@ fn gpus_of_a_domain_use_nvlink_one_message_after_the_other() {
     online.receive(0, 1, BYTES, 0, "first").unwrap();
     online.send(0, 1, BYTES, 1, None).unwrap();
     online.receive(0, 1, BYTES, 1, "second").unwrap();
-    // A message to another server goes over the network.
     online.send(2, 1, BYTES, 2, None).unwrap();
     online.receive(2, 1, BYTES, 2, "network").unwrap();
     let network = alone(&text, 2, 1, BYTES);
@@ -60,7 +59,6 @@ fn gpus_of_a_domain_use_nvlink_one_message_after_the_other() {
         (network, "network"),
     ];
     assert_eq!(callbacks(&mut online), expected);
-    // A message that is posted later begins at the time of its posting.
     let now = online.now().0;
     online.send(1, 0, BYTES, 0, None).unwrap();
     online.receive(1, 0, BYTES, 0, "back").unwrap();

@@ -145,8 +145,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     v4.copied().ok_or_else(|| "the name has no address; write one such as 127.0.0.1:4791".to_owned())
 }
 
-/// An IPv6 address and a port after it, as in `::1:4791`. A last part with fewer than four digits is probably one of the
-/// address.
+/// An IPv6 address and a port after it, as in `::1:4791`. A last part with fewer than four digits probably belongs to
+/// the address.
 fn without_brackets(text: &str) -> Option<(&str, &str)> {
     let (host, port) = text.rsplit_once(':')?;
     let is_port = port.len() > 3 && port.bytes().all(|c| c.is_ascii_digit());

@@ -22,13 +22,10 @@ const NANOSECONDS: u8 = 9;
 #[derive(Clone, Copy, Debug)]
 pub struct Snapped(pub u32);
 
-/// The error of a capture that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The file cannot be written.
     #[error(transparent)]
     File(#[from] PcapError),
-    /// A packet cannot be encoded as bytes.
     #[error("a packet has no bytes: {0}")]
     Packet(#[from] WireError),
 }

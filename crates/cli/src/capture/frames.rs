@@ -34,8 +34,8 @@ impl Wire<'_> {
         }
     }
 
-    /// Writes the bytes of a packet. The frame has the length that it has in the simulator, or a greater length if its
-    /// headers alone or the shortest Ethernet frame are longer.
+    /// Writes the bytes of a packet. Without the frame check sequence, the frame is as long as in the simulator, or
+    /// longer if its headers alone or the shortest Ethernet frame are longer.
     fn packet(&self, packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
         let format = Format::new(self.point.scheme.transport.headers());
         let route = self.route(packet);

@@ -7,7 +7,7 @@
 //! dimensions from files of logical dimensions.
 //!
 //! Each system configuration that no example uses, and each file of groups of ranks, has an additional example with
-//! the first network and workload that fit.
+//! the first network and workload that fit, if any fit.
 
 use super::simulate::scenario;
 use crate::args::RunArgs;
@@ -27,7 +27,7 @@ struct Files {
     networks: Vec<(String, Vec<u64>)>,
     /// Topologies of ns-3, each with its number of hosts.
     graphs: Vec<(String, u64)>,
-    /// Logical dimensions.
+    /// Files of logical dimensions, each with the NPUs of its dimensions.
     dims: Vec<(String, Vec<u64>)>,
     /// System configurations, each with its number of dimensions.
     systems: Vec<(String, usize)>,
@@ -87,7 +87,6 @@ pub fn run(folder: &Path, args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-/// The error for a folder without networks, or without workloads.
 fn without_examples(folder: &Path, no_network: bool) -> Failure {
     let lacks = if no_network { "network" } else { "workload" };
     let message = format!("{}: there is no {lacks} of ASTRA-sim in this folder", folder.display());
@@ -129,7 +128,6 @@ fn line(row: &[&str; 4], widths: &[usize; 4], last: &str) -> String {
     format!("{cells}{last}\n")
 }
 
-/// The outcome of an example.
 enum Outcome {
     /// The CCT of each scheme at each seed in microseconds.
     Ccts(Vec<(String, u64, f64)>),
@@ -188,7 +186,6 @@ impl Example {
         parts.collect::<Vec<_>>().join("-")
     }
 
-    /// The columns that name the example.
     fn row(&self) -> [String; 4] {
         let system = [&self.system, &self.dims, &self.groups].into_iter().flatten();
         let system = system.map(|file| stem(file)).collect::<Vec<_>>().join(", ");

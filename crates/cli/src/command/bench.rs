@@ -90,7 +90,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 /// the case.
 ///
 /// # Errors
-/// The errors of [`bench()`].
+/// An unknown case, an unknown scheme, a run that failed, or a standard output that cannot be written.
 pub fn case_alone(
     case: &str,
     scheme: &str,

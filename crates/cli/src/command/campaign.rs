@@ -17,8 +17,8 @@ use std::path::Path;
 /// The outcome of a run, or `None` if Ctrl-C ended or prevented the run.
 type RunStatus = Option<Result<(), RunFailure>>;
 
-/// Carries out the requested runs of a scenario that the campaign's folder does not contain yet. Each run is stored in
-/// its own subfolder. With `--status` or `--slurm`, no run is carried out.
+/// Carries out the requested runs that the campaign's folder does not contain yet. Each run is stored in its own
+/// subfolder. With `--status` or `--slurm`, no run is carried out.
 ///
 /// # Errors
 /// Bad input, a folder of another campaign, output that cannot be written, runs that failed, or Ctrl-C. Finished runs
@@ -92,8 +92,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The document of `anabranch campaign --json`. `there` holds the rows of the runs that are present, and the warnings
-/// about the scenario.
+/// The document of `anabranch campaign --json`. `there` holds the rows of the runs that are present.
 fn document(
     args: &CampaignArgs,
     session: &Session,

@@ -26,7 +26,6 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let built = anabranch_sim::build(first).map_err(input)?;
     let faults = listed_faults(first, &built.topology)?;
     let baselines = baseline::points(&prepared.points);
-    // The cost includes the baselines.
     let all: Vec<RunPoint> = prepared.points.iter().chain(&baselines).cloned().collect();
     let cost = Cost::estimate(&all, Some(&built))?;
     let checked = Checked { prepared: &prepared, built: &built, faults, baselines, cost };

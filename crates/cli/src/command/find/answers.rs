@@ -58,8 +58,8 @@ impl<'a> SchemeAnswer<'a> {
         self.lanes.iter().filter_map(of).collect()
     }
 
-    /// The value that was found for the most demanding seed, if it holds with every seed, and the nearest tested
-    /// value at which the condition fails.
+    /// The value that was found for the most demanding seed, and the nearest tested value at which the condition
+    /// fails. None unless the condition holds with every seed at the found value.
     pub(super) fn in_every_seed(&self, find: &Find) -> Option<(toml::Value, toml::Value)> {
         let place = hardest(find, self.lanes.iter().copied())?;
         let holds = self.lanes.iter().all(|lane| lane.search.held(place) == Some(true));
@@ -84,7 +84,7 @@ impl<'a> SchemeAnswer<'a> {
         })
     }
 
-    /// A sentence with the values of the seeds, if no value is the answer for all of them.
+    /// A sentence with the values of the seeds, if no value is the answer for all seeds.
     fn by_seed(&self, find: &Find) -> Option<String> {
         if self.lanes.len() < 2 || self.in_every_seed(find).is_some() {
             return None;

@@ -30,11 +30,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-/// The end of the path of the parameter that sets a switch's buffer. The answer of a search does not include headroom
-/// that is separate from the buffer.
+/// The end of the path of the parameter that sets a switch's buffer.
 const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 
-/// Carries out a search for each seed and each scheme that the parameter affects.
+/// Carries out one search for each combination of a seed and a scheme that the parameter affects.
 ///
 /// # Errors
 /// Bad input, output that cannot be written, a run that failed, Ctrl-C.
@@ -158,7 +157,7 @@ fn searched<'a>(prepared: &'a Prepared, not_asked: &[&str]) -> Vec<(&'a str, u64
     searched
 }
 
-/// Carries out the searches for these schemes and seeds on the given number of threads. With 0 there is one per core.
+/// Carries out the searches on `threads` threads. With 0, there is one thread per core.
 fn run_searches<'a>(
     searches: &Searches<'a>,
     searched: &[(&str, u64)],

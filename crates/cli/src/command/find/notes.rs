@@ -7,7 +7,7 @@ use crate::source::Folder;
 use anabranch_base::Bytes;
 use anabranch_sim::scenario::{DerivedChange, Find};
 
-/// The two thresholds of ECN marking, which are held together.
+/// The two thresholds of ECN marking.
 const THRESHOLDS: [&str; 2] = ["fabric.ecn_kmin", "fabric.ecn_kmax"];
 
 /// A note on the parameters that change with the searched one. `held` is the result of [`overrides_to_hold`].

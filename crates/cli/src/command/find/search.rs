@@ -1,4 +1,4 @@
-//! The searches, one for each scheme and seed, and the runs of each search.
+//! The searches, one for each pair of a scheme and a seed, and the runs of each search.
 
 use crate::execute::{RunEnd, one_alone};
 use crate::failure::Failure;
@@ -82,7 +82,7 @@ pub(super) struct ResolvedCondition {
     pub bound: Option<Measure>,
 }
 
-/// The search for one scheme and seed.
+/// The search for one scheme and one seed.
 pub(super) struct Lane<'a> {
     pub scheme: String,
     pub seed: u64,
@@ -90,13 +90,11 @@ pub(super) struct Lane<'a> {
     pub runs: Vec<Run>,
     /// Runs at the ends of the range that the search has not requested yet.
     pub ahead: Vec<Run>,
-    /// The measurements, one for each value that was tried.
     pub measurements: Vec<Measurement>,
     /// The condition. `None` before the values at the ends are known, and if a run at an end did not finish.
     pub holds: Option<ResolvedCondition>,
     /// The number of runs that were requested, including stored runs.
     pub started: usize,
-    /// The failure that ended this search, if any.
     pub ended: Option<Failure>,
 }
 
