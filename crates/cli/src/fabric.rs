@@ -89,7 +89,6 @@ fn counted(count: u32, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}es") }
 }
 
-/// The components of a fabric as JSON.
 pub fn json(topology: &Topology) -> Value {
     let summary = topology.summary();
     let tiers: Vec<Value> = summary

@@ -26,7 +26,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The process's exit code.
     pub fn code(&self) -> ExitCode {
         match self {
             Failure::Input(_) | Failure::Diagnosed(_) => ExitCode::from(2),

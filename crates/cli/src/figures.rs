@@ -20,7 +20,6 @@ static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../figures");
 pub struct FigureFile {
     /// The name of the figure in commands: `reps/figure-2`.
     pub id: String,
-    /// The path of the file, as error messages show it.
     path: PathBuf,
     text: Cow<'static, str>,
     built_in: bool,
@@ -117,12 +116,10 @@ pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>
 }
 
 impl FigureFile {
-    /// The name of the paper in commands.
     pub fn paper(&self) -> &str {
         self.id.split('/').next().unwrap_or_default()
     }
 
-    /// The part of the id after the paper's name.
     pub fn name(&self) -> &str {
         self.id.split_once('/').map_or("", |(_, name)| name)
     }
@@ -186,7 +183,7 @@ impl FigureFile {
     }
 }
 
-/// The figure with its claims and their outcomes, which follow from the measured values. The sizes of the runs are left
+/// The figure with the outcomes of its claims, as they follow from the results `set`. `sizes` and `unsaid` are left
 /// empty.
 ///
 /// # Errors
@@ -309,8 +306,6 @@ mod tests {
         }
     }
 
-    /// Seven papers have a figure that lists settings which its paper does not specify. Every value of a varied setting
-    /// resolves to a scenario that differs from the default.
     #[test]
     fn every_value_of_what_is_unsaid_resolves() {
         let mut papers = BTreeSet::new();

@@ -29,7 +29,6 @@ pub struct Condition {
 }
 
 struct Sides {
-    /// The measured side, as text.
     measured: String,
     measure: Measure,
     /// The byte range of the other side in the text.
@@ -52,13 +51,12 @@ impl Condition {
         [false, true].into_iter().filter(|end| self.references.iter().any(|of| of.at_largest == *end))
     }
 
-    /// The measures at one end, each with its number in the order of the text.
+    /// The measures at one end, each with its index in the order of the text.
     pub fn at(&self, largest: bool) -> impl Iterator<Item = (usize, &Measure)> {
         let all = self.references.iter().enumerate().filter(move |(_, of)| of.at_largest == largest);
         all.map(|(place, of)| (place, &of.measure))
     }
 
-    /// The number of values that [`with`](Self::with) requires.
     pub fn count(&self) -> usize {
         self.references.len()
     }
@@ -138,7 +136,6 @@ impl Condition {
     }
 }
 
-/// The position after the bracket that closes the bracket at `open`.
 fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, letter) in text[open..].char_indices() {
@@ -152,7 +149,6 @@ fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The value of a measure in a run.
 pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     match measure.evaluate(set).ok()? {
         ClaimValue::Number(number) => Some(number),

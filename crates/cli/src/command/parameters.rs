@@ -9,11 +9,9 @@ use serde_json::{Value, json};
 /// The form in which a reference is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Text for a terminal.
     Text,
     /// The reference page, as Markdown.
     Markdown,
-    /// JSON for other programs.
     Json,
 }
 
@@ -54,7 +52,6 @@ pub struct Entry {
     place: usize,
 }
 
-/// All parameters of all kinds.
 pub fn entries() -> Vec<Entry> {
     let kinds = Registry::new().parts().into_iter().flat_map(|part| {
         let name = part.part;
@@ -104,7 +101,6 @@ impl Entry {
         row(self.part, &self.kind, self.parameter())
     }
 
-    /// Text for a terminal.
     pub fn text(&self) -> String {
         let [_, unit, range, default, example, source, meaning] = columns(self.parameter());
         let of = match (&self.kind.name, self.part) {
@@ -156,7 +152,6 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// Whether a kind of a component, or a scheme, has this name.
 pub fn is_kind_or_scheme(wanted: &str) -> bool {
     let is_called = |kind: &KindListing| kind.name.as_deref() == Some(wanted);
     kinds_of(wanted).is_some() || Registry::new().parts().iter().any(|part| part.kinds.iter().any(is_called))

@@ -125,7 +125,6 @@ fn cost(figure: &Figure) -> Result<Cost, Failure> {
     }
 }
 
-/// Runs one figure. Returns the digest of its scenario or model, and the results.
 fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, Simulated), Failure> {
     let name = format!("{}-{}", figure.id.replace('/', "-"), figures::scale_name(scale));
     if let Some(scenario) = &figure.scenario {
