@@ -23,8 +23,8 @@ pub struct Condition {
     text: String,
     /// The measures at the ends, in their order in the text.
     references: Vec<Reference>,
-    /// The comparison that reports show. None if the text is not a single comparison, or if neither side is a measure
-    /// of a scheme without measures at the ends.
+    /// The comparison that reports show. None if the text is not a single comparison, or if no side can be the measured
+    /// side.
     sides: Option<Sides>,
 }
 
@@ -156,8 +156,8 @@ pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     }
 }
 
-/// The sides of a text that consists of one comparison, with or without brackets around it. The measured side is the
-/// left side if that is a measure of a scheme without measures at the ends, or else the right side.
+/// The sides of a text that consists of one comparison, with or without brackets around it. The measured side refers to
+/// a scheme and has no measures at the ends. If both sides fulfil this, the left side is the measured side.
 fn sides_of(text: &str) -> Option<Sides> {
     let mut whole = within(text, 0..text.len());
     while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {
