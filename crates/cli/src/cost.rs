@@ -166,7 +166,7 @@ impl TimeLeft {
         self.here += seconds;
     }
 
-    /// The time in seconds that these jobs take on a typical machine.
+    /// The time in seconds that the jobs with the numbers `places` take on a typical machine.
     fn usual_seconds(&self, places: Range<usize>) -> f64 {
         self.costs[places].iter().map(|cost| cost.thread_seconds() / self.threads).sum()
     }

@@ -137,7 +137,7 @@ impl FigureFile {
         table.is_some_and(|table| table.contains_key("unsaid"))
     }
 
-    /// Reads the figure at a scale, and checks that its claims can be evaluated.
+    /// Reads the figure at a scale, and checks the form of its claims.
     ///
     /// # Errors
     /// [`Failure::Diagnosed`] with the place of the first error in the file, or [`Failure::Input`] if the id or a

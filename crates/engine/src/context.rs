@@ -94,7 +94,8 @@ impl Effects {
 /// length](Network::window) later. The notice of a new queue pair thus comes before its first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// The time at which the queue pair was opened or done.
+    /// The time at which the queue pair was opened or done. In [`Context::program_notices`], the time at which switch
+    /// programs receive the notice.
     pub time: Time,
     pub src: HostId,
     pub qp: QpId,

@@ -29,7 +29,7 @@ pub struct Control {
     pub steps_finished: AtomicU64,
     /// Steps of the workload.
     pub steps_total: AtomicU64,
-    /// Messages of the workload that are acknowledged so far.
+    /// [`Self::flows_total`] minus the number of messages, with injected ones, that are not acknowledged yet.
     pub flows_finished: AtomicU64,
     /// Messages of the workload.
     pub flows_total: AtomicU64,

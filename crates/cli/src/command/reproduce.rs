@@ -18,8 +18,8 @@ use serde_json::json;
 /// Runs figures and prints the outcomes of their claims. A claim that does not hold is not an error.
 ///
 /// # Errors
-/// No figure is named, a figure is unknown, the input is otherwise bad, output cannot be written, a run failed, or
-/// Ctrl-C.
+/// The arguments select no figure, a figure is unknown, the input is otherwise bad, output cannot be written, a run
+/// failed, or Ctrl-C.
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,
