@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The runs that have results, in the order of the points, and the runs that are missing. A run that failed with

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-/// The components of a fabric as text, line by line.
 pub fn lines(topology: &Topology) -> String {
     let (summary, mut text) = (topology.summary(), String::new());
     if let Some(servers) = &topology.servers {

@@ -53,7 +53,6 @@ pub fn write_index(exhibits: &[GalleryEntry], scale: Scale, folder: &Path) -> Re
     Ok(path)
 }
 
-/// The scenarios of the league, by name.
 pub fn league() -> Vec<FigureFile> {
     let mut scenarios = built_in(&BUILT_IN);
     scenarios.retain(|file| file.paper() == LEAGUE);
@@ -203,7 +202,6 @@ pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::
     })
 }
 
-/// The name of the scale in commands.
 pub fn scale_name(scale: Scale) -> &'static str {
     match scale {
         Scale::Quick => "quick",

@@ -25,7 +25,6 @@ pub struct Options {
     pub sockets: bool,
     /// The longest real time of a run in seconds. `None` means five times the expected time plus 10 s.
     pub limit: Option<u64>,
-    /// The folder in which the runs are recorded.
     pub record: Option<PathBuf>,
 }
 
@@ -90,7 +89,6 @@ pub fn check_run(point: &RunPoint) -> Result<(), Failure> {
     anabranch_live::check_run(point, &built).map_err(|error| Failure::Input(format!("{named}: {error}")))
 }
 
-/// Simulates a point, then runs it on real packets.
 fn run_both(point: &RunPoint, options: &Options, record: Option<&Path>) -> Result<Pair, Failure> {
     let named = describe(&point.scheme.name, point.seed, &point.sweep);
     let failed = |what: &dyn std::fmt::Display| Failure::Run(format!("{named}: {what}"));

@@ -22,7 +22,6 @@ pub struct VariedFigure {
     pub run_warnings: Vec<Vec<SharedWarning>>,
 }
 
-/// A paper whose figures were varied.
 pub struct Paper {
     /// The paper's name in commands.
     pub paper: String,

@@ -5,7 +5,6 @@ use crate::output::note;
 use anabranch_results::ResultSet;
 use std::path::PathBuf;
 
-/// Results, and the folder that contains them.
 pub struct Simulated {
     /// The results. Runs that failed without results or were stopped have no rows.
     pub results: ResultSet,

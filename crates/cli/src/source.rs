@@ -15,9 +15,7 @@ const LARGEST_FILE: u64 = 1 << 30;
 /// A self-contained scenario: all defaults are explicit, and all files to which it refers are below `inputs/`.
 pub struct Prepared {
     pub scenario: Scenario,
-    /// The scenario's runs, in order.
     pub points: Vec<RunPoint>,
-    /// The item that is stored with the results.
     pub item: Item,
     /// The differences between the setups of the scenario's schemes.
     pub ground: Ground,
@@ -43,7 +41,6 @@ pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failur
     })
 }
 
-/// A scenario's text and its origin.
 pub struct ScenarioText {
     pub text: String,
     /// The folder of the files to which the scenario refers.

@@ -156,7 +156,6 @@ impl AddAssign for Counters {
     }
 }
 
-/// The reason why a run failed or was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Nothing new was delivered for longer than the run's patience (`Limits::patience`).

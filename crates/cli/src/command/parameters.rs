@@ -6,7 +6,6 @@ use anabranch_sim::Parameter;
 use anabranch_sim::scenario::{KindListing, PartListing, Registry, SchemeListing, schemes};
 use serde_json::{Value, json};
 
-/// The form in which a reference is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Text,
@@ -213,7 +212,6 @@ fn example(parameter: &Parameter) -> String {
     parameter.example().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A row of the table: name, unit, range, default, example, source, meaning.
 fn columns(parameter: &Parameter) -> [String; 7] {
     [
         parameter.name().to_owned(),

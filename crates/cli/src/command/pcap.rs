@@ -69,7 +69,6 @@ pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
     ended.map(drop)
 }
 
-/// The distinct links that the selectors name, in ascending order.
 fn chosen(selectors: &[String], topology: &Topology, seed: u64) -> Result<Vec<LinkId>, Failure> {
     let mut links = BTreeSet::new();
     for (number, text) in selectors.iter().enumerate() {

@@ -17,7 +17,6 @@ use std::path::PathBuf;
 
 /// A scenario or model that can be simulated and stored.
 pub struct Job<'a> {
-    /// The item that is stored with the results.
     pub item: &'a Item,
     pub title: &'a str,
     /// The number of runs, including the baselines.

@@ -128,7 +128,6 @@ fn results_and_page_are_the_same_on_any_number_of_threads() {
     let drawn = page(&folders[0]);
     place.run(&["report", folders[0].to_str().unwrap()]).expect(0);
     assert!(page(&folders[0]) == drawn, "the page that was drawn again differs");
-    // Curves in files are equal to those in memory.
     let opened = ResultSet::open(&folders[0]).unwrap();
     let points = |filed: &anabranch_results::FiledCurves| {
         let curves = filed.points("queue_depth_bytes").unwrap();

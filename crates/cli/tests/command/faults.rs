@@ -133,7 +133,6 @@ fn each_fault_says_how_many_packets_of_each_scheme_it_hit() {
         assert_eq!(run["faults"][1]["on"], "tor:1/up:0, tor:1/up:1");
     }
     assert_eq!(json["warnings"], serde_json::json!([]));
-    // A report from the stored results has the same values.
     let again = place.run(&["report", json["folder"].as_str().unwrap()]).expect(0).stdout;
     let lost = json["runs"][0]["faults"][0]["packets_lost"].as_u64().unwrap();
     let line =

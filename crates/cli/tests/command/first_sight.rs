@@ -188,7 +188,6 @@ fn grounds_are_swept_by_their_names() {
     assert_eq!(grounds, ["common", "reps-paper", "common", "reps-paper"]);
     let text = place.run(&["check", "s.toml"]).expect(0).stdout;
     assert!(text.contains("setup      common, reps-paper\n"), "{text}");
-    // The stored scenario is self-contained and has the same digest.
     let folder = place.path().join(json["folder"].as_str().unwrap());
     let stored = folder.join("scenario.toml");
     let again = place.run(&["run", stored.to_str().unwrap(), "--out", "out", "--json"]).expect(0).json();

@@ -24,7 +24,6 @@ fn folder(place: &Place, document: &Value) -> PathBuf {
     place.path().join(document["folder"].as_str().unwrap())
 }
 
-/// Whether the table has a row with the scheme's name and its 16 flows.
 fn has_16_flows(table: &str, scheme: &str) -> bool {
     let cells = |line: &str| line.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>();
     table.lines().any(|line| matches!(&cells(line)[..], [name, flows] if name == scheme && flows == "16"))

@@ -134,7 +134,6 @@ fn what_is_missing_stands_above_everything_else() {
         above.contains("These results are not whole")
             && above.contains("ecmp, seed 3</b> (numbers of the first of them): stalled")
     );
-    // A report from the stored results has the same note.
     let folder = document["folder"].as_str().unwrap();
     let table = place.run(&["report", folder]).expect(0).stdout;
     assert!(table.contains("Not whole: 3 of 6 runs failed"), "{table}");

@@ -64,7 +64,6 @@ fn runs_that_finished_are_kept_when_another_fails() {
     assert!(finished_16(&report.stdout), "{}", report.stdout);
 }
 
-/// Whether the table has a row of the 10 KB run with all 16 flows finished.
 fn finished_16(table: &str) -> bool {
     table.lines().any(|line| line.split_whitespace().take(3).eq(["reps", "10KB", "16"]))
 }

@@ -197,7 +197,6 @@ fn bad_input_has_one_clear_error() {
     }
 }
 
-/// A receiver prints the port that the system chose. Both ends accept a host name as an address.
 #[test]
 fn a_port_of_the_system_and_a_name() {
     let place = Place::new();

@@ -188,7 +188,6 @@ fn figures_that_vary_nothing_are_refused_with_those_that_do() {
     assert!(ended.stderr.ends_with("help: those that have it are trial/fig-1\n"), "{}", ended.stderr);
 }
 
-/// An error in a varied setting is reported before the simulation begins.
 #[test]
 fn a_wrong_value_is_refused_where_it_stands() {
     let place = Place::new();

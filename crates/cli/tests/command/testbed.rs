@@ -73,7 +73,6 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Starts a testbed with a long run, in a process group of its own.
 fn begin_long(place: &Place) -> Child {
     place.write("s.toml", SCENARIO);
     let mut command = place.command(&["testbed", "s.toml", "--scheme", "reps", "--dilation", "2000000"]);

@@ -194,7 +194,6 @@ fn a_timeout_below_the_round_trip_of_messages() {
     warned(&longer, &[]);
 }
 
-/// Asserts that `anabranch check` gives the warnings in `says` and no others.
 #[track_caller]
 fn check_warns(scenario: &str, says: &[&str]) {
     let place = Place::new();
