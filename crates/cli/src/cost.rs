@@ -138,8 +138,8 @@ impl TimeLeft {
         TimeLeft { costs, threads, begun: now, since: now, usual: 0.0, here: 0.0, stored: 0.0 }
     }
 
-    /// The text for the start of job number `place`, counted from 0, for example `NAME, 3 of 12, 4 min 10 s so far,
-    /// about 20 min 00 s left`.
+    /// The text for the start of job number `place`, counted from 0:
+    /// `NAME, 3 of 12, 4 min 10 s so far, about 20 min 00 s left`.
     pub fn begin(&mut self, name: &str, place: usize) -> String {
         self.since = clock::now();
         let all = self.costs.len();

@@ -157,7 +157,7 @@ pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
 }
 
 /// The sides of a text that consists of one comparison, with or without brackets around it. The measured side refers to
-/// a scheme and has no measures at the ends. If both sides fulfil this, the left side is the measured side.
+/// a scheme and has no measures at the ends. If this is true of both sides, the left one is measured.
 fn sides_of(text: &str) -> Option<Sides> {
     let mut whole = within(text, 0..text.len());
     while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {

@@ -125,8 +125,8 @@ impl RunCache {
         }
     }
 
-    /// Creates the folder with the record of this build in one step. Another program removes a folder without that
-    /// record.
+    /// Creates the folder together with the record of this build, unless the folder exists. Another program removes a
+    /// folder without that record.
     fn create(&self) -> io::Result<()> {
         if self.folder.exists() {
             return Ok(());
