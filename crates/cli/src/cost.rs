@@ -66,12 +66,10 @@ impl Cost {
         Ok(Cost { packet_hops: packet_hops * all, nvlink_transfers: nvlink_transfers * all })
     }
 
-    /// The number of packets, each counted once for every link that it crosses.
     pub fn packet_hops(&self) -> f64 {
         self.packet_hops
     }
 
-    /// The number of transfers over NVLink.
     pub fn nvlink_transfers(&self) -> f64 {
         self.nvlink_transfers
     }
@@ -81,7 +79,6 @@ impl Cost {
         self.packet_hops / Self::PACKET_HOPS_A_SECOND + self.nvlink_transfers / Self::TRANSFERS_A_SECOND
     }
 
-    /// The cost as text.
     pub fn line(&self) -> String {
         let (transfers, rate) = match self.nvlink_transfers {
             0.0 => (String::new(), ""),
@@ -116,8 +113,8 @@ pub struct TimeLeft {
 }
 
 impl TimeLeft {
-    /// The state before the first of these jobs, on `threads` threads (`None` means all cores). The cost of a single
-    /// job is not computed.
+    /// The state before the first job. `None` for `threads` means all cores. The cost of a single job is not
+    /// computed.
     ///
     /// # Errors
     /// The errors of `cost`.
@@ -141,7 +138,7 @@ impl TimeLeft {
         TimeLeft { costs, threads, begun: now, since: now, usual: 0.0, here: 0.0, stored: 0.0 }
     }
 
-    /// The text for the start of job number `place`, counted from 0. For job number 2 it is
+    /// The text for the start of job number `place`, counted from 0:
     /// `NAME, 3 of 12, 4 min 10 s so far, about 20 min 00 s left`.
     pub fn begin(&mut self, name: &str, place: usize) -> String {
         self.since = clock::now();
@@ -169,7 +166,7 @@ impl TimeLeft {
         self.here += seconds;
     }
 
-    /// The time in seconds that these jobs take on a typical machine.
+    /// The time in seconds that the jobs with the numbers `places` take on a typical machine.
     fn usual_seconds(&self, places: Range<usize>) -> f64 {
         self.costs[places].iter().map(|cost| cost.thread_seconds() / self.threads).sum()
     }

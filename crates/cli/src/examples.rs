@@ -1,7 +1,6 @@
 //! Example scenarios from the folder `examples`, without its subfolders. The examples are built into the program,
 //! because an installed program does not have that folder.
 
-/// The names and the texts of the examples.
 pub const EXAMPLES: &[(&str, &str)] = &[
     ("permutation-1024", include_str!("../../../examples/permutation-1024.toml")),
     ("incast", include_str!("../../../examples/incast.toml")),

@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The outcome of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The runs that have results, in the order of the points, and the runs that are missing. A run that failed with
@@ -34,7 +33,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether every run finished.
     pub fn is_whole(&self) -> bool {
         self.set.missing.is_empty() && !self.interrupted
     }
@@ -144,18 +142,13 @@ pub fn execute_with_baselines(
     Ok(collect(points, actual, ends))
 }
 
-/// The end of a run.
 pub enum RunEnd {
-    /// The run finished.
     Done(Box<RunOutcome>),
-    /// The run failed.
     Failed {
-        /// The cause of the failure.
         cause: RunFailure,
         /// The results until the failure, if the error has them.
         partial: Option<Box<RunOutcome>>,
     },
-    /// Ctrl-C stopped the run.
     Stopped,
 }
 
@@ -276,7 +269,6 @@ impl Drop for EndOfWatch<'_> {
     }
 }
 
-/// Combines results into one outcome, in the given order.
 pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
     Outcome::finished(results.into_iter().map(|result| RunOutcome { result, filed: None }))
 }
@@ -325,7 +317,6 @@ pub fn describe(scheme: &str, seed: u64, sweep: &BTreeMap<String, Value>) -> Str
     text
 }
 
-/// A panic that was recorded for [`guarded`].
 struct Panic {
     what: String,
     place: String,
@@ -336,7 +327,7 @@ const NO_MESSAGE: &str = "no message";
 /// The panics so far, on all threads. The panic that [`guarded`] catches may have begun on another thread.
 static PANICS: Mutex<Vec<Panic>> = Mutex::new(Vec::new());
 
-/// From now on, panics are recorded for [`guarded`] and not printed.
+/// Installs a hook that records panics for [`guarded`] and does not print them.
 pub fn keep_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
@@ -359,7 +350,6 @@ mod tests {
         assert_eq!(guarded(|| 5), Ok(5));
     }
 
-    /// A run has its own threads, so its panic may begin on another thread.
     #[test]
     fn the_panic_of_another_thread_has_its_message_and_place() {
         keep_panics();

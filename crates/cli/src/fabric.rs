@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-/// The components of a fabric as text, line by line.
 pub fn lines(topology: &Topology) -> String {
     let (summary, mut text) = (topology.summary(), String::new());
     if let Some(servers) = &topology.servers {
@@ -89,7 +88,6 @@ fn counted(count: u32, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}es") }
 }
 
-/// The components of a fabric as JSON.
 pub fn json(topology: &Topology) -> Value {
     let summary = topology.summary();
     let tiers: Vec<Value> = summary

@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The user's input, files or folders are wrong: exit code 2.
@@ -26,7 +25,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The process's exit code.
     pub fn code(&self) -> ExitCode {
         match self {
             Failure::Input(_) | Failure::Diagnosed(_) => ExitCode::from(2),

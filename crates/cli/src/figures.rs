@@ -20,7 +20,6 @@ static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../figures");
 pub struct FigureFile {
     /// The name of the figure in commands: `reps/figure-2`.
     pub id: String,
-    /// The path of the file, as error messages show it.
     path: PathBuf,
     text: Cow<'static, str>,
     built_in: bool,
@@ -54,7 +53,6 @@ pub fn write_index(exhibits: &[GalleryEntry], scale: Scale, folder: &Path) -> Re
     Ok(path)
 }
 
-/// The scenarios of the league, by name.
 pub fn league() -> Vec<FigureFile> {
     let mut scenarios = built_in(&BUILT_IN);
     scenarios.retain(|file| file.paper() == LEAGUE);
@@ -117,12 +115,10 @@ pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>
 }
 
 impl FigureFile {
-    /// The name of the paper in commands.
     pub fn paper(&self) -> &str {
         self.id.split('/').next().unwrap_or_default()
     }
 
-    /// The part of the id after the paper's name.
     pub fn name(&self) -> &str {
         self.id.split_once('/').map_or("", |(_, name)| name)
     }
@@ -140,7 +136,7 @@ impl FigureFile {
         table.is_some_and(|table| table.contains_key("unsaid"))
     }
 
-    /// Reads the figure at a scale, and checks that its claims can be evaluated.
+    /// Reads the figure at a scale, and checks the form of its claims.
     ///
     /// # Errors
     /// [`Failure::Diagnosed`] with the place of the first error in the file, or [`Failure::Input`] if the id or a
@@ -186,7 +182,7 @@ impl FigureFile {
     }
 }
 
-/// The figure with its claims and their outcomes, which follow from the measured values. The sizes of the runs are left
+/// The figure with the outcomes of its claims, as they follow from the results `set`. `sizes` and `unsaid` are left
 /// empty.
 ///
 /// # Errors
@@ -206,7 +202,6 @@ pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::
     })
 }
 
-/// The name of the scale in commands.
 pub fn scale_name(scale: Scale) -> &'static str {
     match scale {
         Scale::Quick => "quick",
@@ -309,8 +304,6 @@ mod tests {
         }
     }
 
-    /// Seven papers have a figure that lists settings which its paper does not specify. Every value of a varied setting
-    /// resolves to a scenario that differs from the default.
     #[test]
     fn every_value_of_what_is_unsaid_resolves() {
         let mut papers = BTreeSet::new();

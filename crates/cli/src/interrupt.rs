@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 
-/// Installs a handler, so that the second Ctrl-C ends the process immediately, and not the first.
+/// Installs a handler with which the second signal ends the process immediately.
 ///
 /// # Errors
 /// The operating system refuses the handler.
@@ -14,8 +14,8 @@ pub fn catch() -> Result<(), Failure> {
     install(|| std::process::exit(130))
 }
 
-/// Installs a handler for a command that has to remove what it has made. Only the first signal counts: the command then
-/// ends soon, and a second one must not cut its clean-up short.
+/// Installs a handler for a command that has to remove what it has made. Signals after the first have no effect,
+/// because they must not cut the clean-up short.
 ///
 /// # Errors
 /// The operating system refuses the handler.
@@ -32,7 +32,6 @@ fn install(second: fn()) -> Result<(), Failure> {
     .map_err(|error| Failure::Run(format!("Ctrl-C cannot be caught: {error}")))
 }
 
-/// Whether a signal has requested the runs to stop.
 pub fn asked_to_stop() -> bool {
     ASKED_TO_STOP.load(Ordering::SeqCst)
 }

@@ -126,7 +126,7 @@ pub fn failed_run(name: &str, cause: &RunFailure) -> Value {
 fn row(run: &RunRow) -> Value {
     let mut row = json!(run);
     if let Value::Object(fields) = &mut row {
-        // These fields are left out because `baselines` and `warnings` of the document contain them.
+        // The document has these fields in `baselines` and `warnings`.
         fields.retain(|name, _| !matches!(name.as_str(), "baseline" | "warnings"));
         for name in RunRow::FIELDS.into_iter().filter(|name| run.number(name).is_none()) {
             fields.insert(name.to_owned(), Value::Null);

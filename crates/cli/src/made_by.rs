@@ -28,8 +28,7 @@ impl MadeBy {
         serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()
     }
 
-    /// Records in `folder` the program that generated its results. The file appears only when it is complete, so that
-    /// another program never reads an incomplete record.
+    /// Records in `folder` the program that generated its results.
     ///
     /// # Errors
     /// The folder is not writable.
@@ -57,13 +56,11 @@ impl MadeBy {
         }
     }
 
-    /// Whether this record is that of the running program.
     pub fn is_this(&self) -> bool {
         let this = MadeBy::this();
         (&self.version, &self.build) == (&this.version, &this.build)
     }
 
-    /// The provenance that pages show.
     pub fn provenance(&self) -> Provenance {
         Provenance {
             program: format!("anabranch {}", self.version),

@@ -127,8 +127,8 @@ fn with_choices(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The largest number of mistakes in a mistyped command: letters that are added, left out or changed, and swaps of two
-/// adjacent letters.
+/// The largest number of mistakes in a mistyped command for which a command is suggested. A mistake is a letter that
+/// is added, left out or changed, or a swap of two adjacent letters.
 const FAR: usize = 2;
 
 fn act(command: &Command) -> Result<(), Failure> {

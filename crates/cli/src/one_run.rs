@@ -7,7 +7,7 @@ use anabranch_sim::scenario::{Overrides, RunPoint};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// Reads a scenario. A given scheme or seed replaces those of the scenario.
+/// Reads a scenario. `scheme` and `seed`, if given, replace the schemes and the seeds of the scenario.
 ///
 /// # Errors
 /// Bad input.

@@ -33,7 +33,7 @@ pub fn width() -> usize {
     columns.filter(|columns| *columns > 0).or_else(terminal).unwrap_or(anabranch_report::USUAL_WIDTH)
 }
 
-/// Writes a line to standard error. A failure to write it cannot be reported anywhere.
+/// Writes a line to standard error.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -55,7 +55,6 @@ pub fn aligned(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The time after which a notice states what the command is doing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Calls `work`, and prints `what` if the call takes longer than [`PATIENCE`].

@@ -11,10 +11,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The interval between lines of progress if there is no terminal.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// The progress of a command's runs.
 pub struct Progress {
     /// The bars, or `None` if none are shown, for example because standard error is not a terminal.
     bars: Option<MultiProgress>,
@@ -32,7 +30,7 @@ pub struct Progress {
     at_once: AtomicUsize,
 }
 
-/// The time of a run in seconds: so far, and at its end if that can be estimated.
+/// The wall-clock time of a run in seconds: the time so far, and the estimated total.
 struct Expected {
     so_far: f64,
     all: Option<f64>,
@@ -48,14 +46,12 @@ struct Running {
 const STEPS: u64 = 1000;
 
 impl Progress {
-    /// The progress of `runs` runs.
     pub fn new(runs: usize) -> Progress {
         let bars =
             stderr().is_terminal().then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
         Progress::with(bars, runs)
     }
 
-    /// Progress that shows nothing.
     pub fn none() -> Progress {
         Progress::with(None, 1)
     }
@@ -81,7 +77,6 @@ impl Progress {
         }
     }
 
-    /// Records that the run with the number `index` starts.
     pub fn begin(&self, index: usize, name: &str) {
         let bar = match &self.bars {
             Some(bars) => bars.add(ProgressBar::new(STEPS)),
@@ -94,13 +89,11 @@ impl Progress {
         self.at_once.fetch_max(running.len(), Ordering::Relaxed);
     }
 
-    /// Counts a run whose result was cached.
     pub fn count_cached(&self) {
         self.kept.fetch_add(1, Ordering::Relaxed);
         self.all.inc(1);
     }
 
-    /// Records that run number `index` has ended.
     pub fn end(&self, index: usize) {
         locked(&self.running).retain(|run| {
             if run.index == index {
@@ -172,7 +165,6 @@ impl Progress {
         Some(rests.into_iter().fold(shared, f64::max))
     }
 
-    /// Removes the progress bars from the terminal.
     pub fn clear(&self) {
         self.all.finish_and_clear();
         if let Some(bars) = &self.bars {
@@ -188,7 +180,8 @@ fn ask(running: &[Running], controls: &[Control]) {
     running.iter().for_each(|run| controls[run.index].count_packets.store(true, Ordering::Relaxed));
 }
 
-/// A step counts as this many data packets, as it takes about as long: 3.3 us on one thread where a packet takes 1 us.
+/// The number of data packets that take about as long to simulate as a step. On one thread, a step takes 3.3 us and a
+/// packet takes 1 us.
 const PACKETS_OF_A_STEP: u64 = 3;
 
 /// The fraction of a run that is done, by the delivered data and the ended steps (such as transfers over NVLink). The
@@ -201,7 +194,6 @@ fn share_done(control: &Control) -> f64 {
     (done(&control.packets_delivered, &control.steps_finished) as f64 / total as f64).min(1.0)
 }
 
-/// The state of a run that began `seconds` ago, as text.
 fn state(control: &Control, seconds: f64) -> String {
     let number = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
     let steps = match (number(&control.packets_total), number(&control.steps_total)) {
@@ -279,7 +271,6 @@ mod tests {
         assert_eq!(state(&control, 1.0), "0.0 us simulated, 0 events, 0.0 M packet-hops/s");
     }
 
-    /// A job within servers sends no packet, and moves all the same.
     #[test]
     fn a_run_over_nvlink_is_as_far_as_its_steps() {
         let control = Control::default();

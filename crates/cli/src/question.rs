@@ -23,13 +23,12 @@ pub struct Condition {
     text: String,
     /// The measures at the ends, in their order in the text.
     references: Vec<Reference>,
-    /// The comparison that reports show. None if the text is not a single comparison, or if neither side is a measure
-    /// of a scheme without measures at the ends.
+    /// The comparison that reports show. None if the text is not a single comparison, or if no side can be the measured
+    /// side.
     sides: Option<Sides>,
 }
 
 struct Sides {
-    /// The measured side, as text.
     measured: String,
     measure: Measure,
     /// The byte range of the other side in the text.
@@ -52,13 +51,12 @@ impl Condition {
         [false, true].into_iter().filter(|end| self.references.iter().any(|of| of.at_largest == *end))
     }
 
-    /// The measures at one end, each with its number in the order of the text.
+    /// The measures at one end, each with its index in the order of the text.
     pub fn at(&self, largest: bool) -> impl Iterator<Item = (usize, &Measure)> {
         let all = self.references.iter().enumerate().filter(move |(_, of)| of.at_largest == largest);
         all.map(|(place, of)| (place, &of.measure))
     }
 
-    /// The number of values that [`with`](Self::with) requires.
     pub fn count(&self) -> usize {
         self.references.len()
     }
@@ -138,7 +136,6 @@ impl Condition {
     }
 }
 
-/// The position after the bracket that closes the bracket at `open`.
 fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, letter) in text[open..].char_indices() {
@@ -152,7 +149,6 @@ fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// The value of a measure in a run.
 pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     match measure.evaluate(set).ok()? {
         ClaimValue::Number(number) => Some(number),
@@ -160,8 +156,8 @@ pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
     }
 }
 
-/// The sides of a text that consists of one comparison, with or without brackets around it. The measured side is the
-/// left side if that is a measure of a scheme without measures at the ends, or else the right side.
+/// The sides of a text that consists of one comparison, with or without brackets around it. The measured side refers to
+/// a scheme and has no measures at the ends. If this is true of both sides, the left one is measured.
 fn sides_of(text: &str) -> Option<Sides> {
     let mut whole = within(text, 0..text.len());
     while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {

@@ -13,28 +13,24 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A run on real packets with its simulation.
 pub struct Pair {
     pub live: LiveOutcome,
     pub simulated: RunRow,
 }
 
-/// The options of runs on real packets.
 pub struct Options {
-    /// The real time of one unit of simulated time. `None` means a value that a busy machine can carry.
+    /// The real time of one unit of simulated time. `None` selects a value that even a busy machine can keep up with.
     pub dilation: Option<u32>,
     /// Whether pairs of sockets take the place of network namespaces and veth pairs.
     pub sockets: bool,
     /// The longest real time of a run in seconds. `None` means five times the expected time plus 10 s.
     pub limit: Option<u64>,
-    /// The folder in which the runs are recorded.
     pub record: Option<PathBuf>,
 }
 
-/// The runs that finished, and those that did not.
+/// The runs that finished and the errors of the others.
 pub struct Finished {
     pub pairs: Vec<Pair>,
-    /// The errors of runs that failed.
     pub failed: Vec<String>,
     /// The failure after which no more runs were started.
     ended: Option<Failure>,
@@ -86,15 +82,13 @@ pub fn run_all(points: &[RunPoint], options: &Options) -> Finished {
     finished
 }
 
-/// Refuses a point that a testbed cannot carry. Callers check all points before the first run, so that a refusal loses
-/// no results.
+/// Refuses a point that a testbed cannot carry.
 pub fn check_run(point: &RunPoint) -> Result<(), Failure> {
     let named = describe(&point.scheme.name, point.seed, &point.sweep);
     let built = anabranch_sim::build(point).map_err(|error| Failure::Run(format!("{named}: {error}")))?;
     anabranch_live::check_run(point, &built).map_err(|error| Failure::Input(format!("{named}: {error}")))
 }
 
-/// Simulates a point, then runs it on real packets.
 fn run_both(point: &RunPoint, options: &Options, record: Option<&Path>) -> Result<Pair, Failure> {
     let named = describe(&point.scheme.name, point.seed, &point.sweep);
     let failed = |what: &dyn std::fmt::Display| Failure::Run(format!("{named}: {what}"));
@@ -218,7 +212,6 @@ pub fn validity(pairs: &[Pair]) -> String {
     text
 }
 
-/// A pair as JSON.
 pub fn document(pair: &Pair) -> Value {
     let row = |row: &RunRow| {
         json!({

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The number of this form of records. It changes when older ones can no longer be replayed.
+/// The version of the format of records. It changes when older records can no longer be replayed.
 const FORMAT: u32 = 1;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ struct RunFile {
     version: String,
     scheme: String,
     seed: u64,
-    /// Whether the run has not ended, or was ended early, so that its files may be cut off.
+    /// Whether the run did not finish, so that its files may be cut off. A new run is unfinished until it ends.
     #[serde(default)]
     unfinished: bool,
 }
@@ -95,12 +95,11 @@ fn run_folder(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("run-{number:04}"))
 }
 
-/// A recorded run.
 pub struct RecordedRun {
     /// The index of the run's point.
     pub number: usize,
     pub folder: PathBuf,
-    /// Whether the run was ended early, so that its files may be cut off.
+    /// Whether the run did not finish, so that its files may be cut off.
     pub unfinished: bool,
 }
 

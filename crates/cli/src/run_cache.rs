@@ -21,8 +21,7 @@ const WORTH_KEEPING_S: f64 = 10.0;
 /// The file name extension for the cause of a failed run, stored as JSON.
 const FAILED: &str = "failed";
 
-/// A cache of finished runs. Each is a folder of results whose name is the number of the run, or the run's name if it
-/// has one.
+/// A cache of finished runs. Each run is a folder of results, named by the number or by the name of the run.
 pub struct RunCache {
     folder: PathBuf,
     /// The names of the runs' folders, if these are not the numbers of the runs. Runs with names are stored
@@ -59,7 +58,7 @@ impl RunCache {
         }
     }
 
-    /// Whether the result of run `index` is stored, or the cause of its failure.
+    /// Whether the result of run `index` or the cause of its failure is stored.
     pub fn has(&self, index: usize) -> bool {
         self.run(index).exists() || self.failure(index).is_some()
     }
@@ -75,7 +74,6 @@ impl RunCache {
         })
     }
 
-    /// The row of run `index`.
     pub fn row(&self, index: usize) -> Option<RunRow> {
         ResultSet::open(&self.run(index)).ok()?.runs.pop()
     }
@@ -91,7 +89,6 @@ impl RunCache {
         }
     }
 
-    /// The cause of the failure of run `index`, if it failed.
     pub fn failure(&self, index: usize) -> Option<RunFailure> {
         serde_json::from_slice(&fs::read(self.run(index).with_extension(FAILED)).ok()?).ok()
     }
@@ -117,7 +114,6 @@ impl RunCache {
         Some(ran)
     }
 
-    /// The number of runs that were taken from the cache so far.
     pub fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }
@@ -129,7 +125,7 @@ impl RunCache {
         }
     }
 
-    /// Creates the folder, if it does not exist, together with the record of this build. Another program removes a
+    /// Creates the folder together with the record of this build, unless the folder exists. Another program removes a
     /// folder without that record.
     fn create(&self) -> io::Result<()> {
         if self.folder.exists() {
@@ -166,7 +162,7 @@ impl RunCache {
             .map_err(|error| error.to_string())
             .and_then(|unfinished| {
                 set.write(unfinished.path()).map_err(|error| error.to_string())?;
-                // If another program has stored the run already, this folder is removed when it is dropped.
+                // If another program has stored the run already, the unfinished folder is removed when it is dropped.
                 fs::rename(unfinished.path(), &folder)
                     .or_else(|error| if folder.exists() { Ok(()) } else { Err(error.to_string()) })
             });
@@ -221,7 +217,6 @@ mod tests {
         RunOutcome { result, filed: None }
     }
 
-    /// Several programs, here as four threads, simulate the same scenario and store each run in the same folder.
     #[test]
     fn several_programs_keep_the_same_run_at_once() {
         let place = tempfile::tempdir().unwrap();

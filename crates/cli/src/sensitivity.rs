@@ -6,27 +6,22 @@ use anabranch_results::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The outcome of one figure.
 pub struct VariedFigure {
-    /// The figure with its claims and the varied settings.
+    /// The figure with its claims and its unspecified settings.
     pub figure: results::Figure,
-    /// The folder of the figure's results.
     pub folder: PathBuf,
-    /// The digest of the figure's default scenario and of the varied settings.
+    /// The digest of the figure's default scenario and of its unspecified settings.
     pub digest: String,
-    /// The number of runs.
     pub runs: usize,
     /// The number of runs that were simulated by this command.
     pub simulated: usize,
-    /// The total wall-clock time of all runs in seconds, including runs of earlier commands.
+    /// The total wall-clock time of the finished runs in seconds, including runs of earlier commands.
     pub wall_s: f64,
-    /// The runs that failed, each with the cause.
     pub failed: Vec<(String, RunFailure)>,
     /// The warnings of the runs of each setup, in the order of the figure's setups.
     pub run_warnings: Vec<Vec<SharedWarning>>,
 }
 
-/// A paper whose figures were varied.
 pub struct Paper {
     /// The paper's name in commands.
     pub paper: String,
@@ -38,7 +33,6 @@ pub struct Paper {
     pub holds_by_default: usize,
     /// The number of claims that hold under the best setup.
     pub holds: usize,
-    /// The best setup as text.
     pub setup: String,
     /// Whether at least two of the figures vary the same setting. Otherwise each figure has its own best setup.
     pub shares: bool,
@@ -81,7 +75,8 @@ fn paper_of(done: &VariedFigure) -> &str {
 /// Values of unspecified settings, by the name of the setting.
 type EntryValues<'a> = BTreeMap<&'a str, EntryValue<'a>>;
 
-/// The settings that later figures vary too, with the values of their parameters and whether these are defaults.
+/// The values of the settings that later figures also vary: for each setting its name, the values of its parameters,
+/// and whether they are defaults.
 type SharedValues<'a> = Vec<(&'a str, (Option<BTreeSet<&'a str>>, bool))>;
 
 /// One of the values tried for a setting that the paper leaves unspecified.

@@ -5,7 +5,6 @@ use crate::output::note;
 use anabranch_results::ResultSet;
 use std::path::PathBuf;
 
-/// Results, and the folder that contains them.
 pub struct Simulated {
     /// The results. Runs that failed without results or were stopped have no rows.
     pub results: ResultSet,
@@ -13,7 +12,6 @@ pub struct Simulated {
     pub folder: Option<PathBuf>,
     /// Whether Ctrl-C ended the simulation early.
     pub interrupted: bool,
-    /// The number of requested runs.
     pub runs_asked: usize,
     /// Whether the results were stored before, so that nothing was simulated.
     pub stored: bool,
@@ -43,7 +41,7 @@ impl Simulated {
         };
         let (asked, failed) = (self.runs_asked, failed().count());
         if self.interrupted {
-            // A run that failed may have a row too.
+            // The rows are not counted, because a run that failed may have one.
             let finished = asked.saturating_sub(self.results.missing.len());
             return Err(Failure::Interrupted(format!(
                 "interrupted after {finished} of {asked} runs; {kept}"

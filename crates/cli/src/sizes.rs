@@ -3,8 +3,8 @@
 
 use anabranch_sim::scenario::{RunPoint, TopologySpec};
 
-/// The number of hosts and the message lengths of the first point, and the swept parameters. The text is empty without
-/// points.
+/// The number of hosts and the traffic of the first point, and the swept parameters with their values. The text is
+/// empty without points.
 ///
 /// `128 hosts, permutation of 8MiB; swept: topology.oversubscription = 1, 4`
 pub fn describe(points: &[RunPoint]) -> String {

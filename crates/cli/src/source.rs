@@ -14,15 +14,12 @@ use std::path::{Path, PathBuf};
 const LARGEST_FILE: u64 = 1 << 30;
 /// A self-contained scenario: all defaults are explicit, and all files to which it refers are below `inputs/`.
 pub struct Prepared {
-    /// The resolved scenario.
     pub scenario: Scenario,
-    /// The scenario's runs, in order.
     pub points: Vec<RunPoint>,
-    /// The item that is stored with the results.
     pub item: Item,
     /// The differences between the setups of the scenario's schemes.
     pub ground: Ground,
-    /// The path facts on which transports depend, at each point of the sweep, for each scheme.
+    /// The path facts that transports use: for each point of the sweep, one entry per scheme.
     pub facts: Vec<Vec<PathFacts>>,
     /// Warnings about inputs of the scenario that are valid but probably not intended.
     pub warnings: Vec<Diagnostic>,
@@ -44,9 +41,7 @@ pub fn load(written: &ScenarioText, over: &Overrides) -> Result<Prepared, Failur
     })
 }
 
-/// A scenario's text and its origin.
 pub struct ScenarioText {
-    /// The text of the scenario's file.
     pub text: String,
     /// The folder of the files to which the scenario refers.
     pub folder: Folder,
@@ -85,7 +80,6 @@ pub fn open(path: &Path) -> Result<ScenarioText, Failure> {
     })
 }
 
-/// The hint for a path that is not a scenario.
 fn instead_of(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let of_paper = path.parent().is_some_and(|paper| paper.components().count() == 1);
@@ -104,7 +98,7 @@ fn instead_of(path: &Path) -> String {
 }
 
 impl ScenarioText {
-    /// A scenario with this name and text, whose files are below `folder`.
+    /// A scenario whose files are below `folder`.
     pub fn in_folder(name: &str, text: String, folder: &Path) -> ScenarioText {
         let folder = Folder(folder.to_owned());
         ScenarioText { text, folder, name: name.to_owned(), shown: name.to_owned(), file_name: None }
@@ -161,7 +155,6 @@ pub fn input(error: impl std::fmt::Display) -> Failure {
     Failure::Input(error.to_string())
 }
 
-/// The files in a folder.
 pub struct Folder(pub PathBuf);
 
 impl Files for Folder {
@@ -174,7 +167,6 @@ impl Files for Folder {
     }
 }
 
-/// Reads a text file of limited size. The error is the reason in a few words.
 fn read_text(path: &Path) -> Result<String, String> {
     text_of(read_file(path)?)
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Curves stay in memory if a run has at most this number of points.
 const WORTH_FILING: usize = 100;
 
-/// A folder of curve files, one for each run. No other program uses it.
+/// A folder of curve files, at most one for each run.
 pub struct Spool {
     folder: PathBuf,
     complained: AtomicBool,
@@ -55,7 +55,7 @@ impl Spool {
         FiledCurves::open(&own).ok()
     }
 
-    /// Removes all curve files, once they are no longer needed.
+    /// Removes all curve files.
     pub fn clear(&self) {
         // An error is ignored: the folder may not exist, and the folder around it is temporary.
         let _ = fs::remove_dir_all(&self.folder);

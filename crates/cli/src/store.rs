@@ -41,7 +41,6 @@ pub struct Item {
     pub facts: ScenarioFacts,
     /// The files to which the scenario refers, by their path within the folder.
     pub files: BTreeMap<String, String>,
-    /// Warnings about the scenario.
     pub warnings: Vec<String>,
 }
 
@@ -62,7 +61,6 @@ pub struct Pending {
 }
 
 impl Store {
-    /// The store in the folder `root`, which need not exist.
     pub fn at(root: &Path) -> Store {
         Store { root: root.to_owned() }
     }
@@ -124,7 +122,7 @@ impl Store {
             if newer.exists() {
                 let is_left = File::open(newer.join(MADE_BY)).is_ok_and(|file| file.try_lock().is_ok());
                 if !is_left {
-                    // Another program is working on this folder now.
+                    // Another program holds the lock, because it is still writing.
                     continue;
                 }
                 if !target.exists() && ResultSet::open(&newer).is_ok() {
@@ -171,7 +169,6 @@ impl Store {
 }
 
 impl Pending {
-    /// The folder for the results.
     pub fn folder(&self) -> &Path {
         self.temp.path()
     }
@@ -283,7 +280,6 @@ fn lost(target: &Path, why: &str) -> Failure {
 mod tests {
     use super::*;
 
-    /// Programs that carry out the same scenario write into the same folder.
     #[test]
     fn several_programs_store_the_same_results_at_once() {
         let place = tempfile::tempdir().unwrap();

@@ -298,7 +298,7 @@ links = "tor:1/down:1"
     /// The names of a process, a track and a slice, and the start and the end of the slice in ns.
     type Slice = (String, String, String, u64, u64);
 
-    /// The slices in a timeline, and the number of its counter values, as a reader finds them.
+    /// The slices in a timeline, and the number of its counter values.
     fn read_back(bytes: &[u8]) -> (Vec<Slice>, usize) {
         let trace = Trace::decode(bytes).unwrap();
         let mut tracks: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();

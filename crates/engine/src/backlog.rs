@@ -77,7 +77,6 @@ fn step_of(bytes: u32) -> usize {
     (shift * STEPS + (bytes >> shift)) as usize
 }
 
-/// The largest number of bytes that falls into a step.
 fn most_of(step: usize) -> u64 {
     let (step, steps) = (step as u64, u64::from(STEPS));
     let shift = (step / steps).saturating_sub(1);
@@ -102,9 +101,8 @@ mod tests {
         assert_eq!(next, 1 << 32);
     }
 
-    /// 200 packets find queues of 1, 2, ... 200 bytes. Of 200 packets, the nearest rank for 99 % is 198, and 198 bytes
-    /// are in the histogram's step from 192 to 199. With 19,800 more packets that find an empty queue, the rank is
-    /// 19,800, and with three further packets it is 19,803.
+    /// The nearest ranks for 99 % are 198 of 200, 19,800 of 20,000 and 19,803 of 20,003. The histogram has a step
+    /// from 192 to 199.
     #[test]
     fn percentiles_are_by_nearest_rank() {
         let mut backlogs = Backlogs::default();

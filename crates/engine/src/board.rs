@@ -14,13 +14,12 @@ pub struct Board<'a> {
     posted: Vec<AtomicU64>,
     delivered: Vec<AtomicU64>,
     acknowledged: Vec<AtomicU64>,
-    /// For each message, the number of parts that are not delivered yet, and of parts that are not acknowledged yet.
-    /// Empty if messages are not split.
+    /// For each message, the number of parts that are not delivered yet and the number of parts that are not
+    /// acknowledged yet. Empty if messages are not split.
     parts_left: Vec<[AtomicU8; 2]>,
     /// Messages that were added after the run began. They are numbered after those of the workload.
     added: boxcar::Vec<AddedMessage>,
     split: u32,
-    /// The number of activations of each gate so far.
     activations: Vec<AtomicU32>,
     /// The times at which each step begins and ends.
     steps: Vec<[AtomicU64; 2]>,
@@ -28,9 +27,8 @@ pub struct Board<'a> {
 
 struct AddedMessage {
     message: Message,
-    /// The times of posting, delivery and acknowledgement.
     times: [AtomicU64; 3],
-    /// The number of parts that are not delivered yet, and of parts that are not acknowledged yet.
+    /// The number of parts that are not delivered yet, and the number of parts that are not acknowledged yet.
     parts_left: [AtomicU8; 2],
 }
 
@@ -42,18 +40,14 @@ const ACKNOWLEDGED: usize = 2;
 /// Messages and steps that become ready when a message or step ends.
 #[derive(Default)]
 pub struct ReadyWork {
-    /// Messages to post now.
     pub messages: Vec<MessageId>,
-    /// Steps to begin now.
     pub steps: Vec<u32>,
 }
 
 /// The state of a message after the message, or a part of it, was delivered or acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// Other parts of the message are unfinished.
     Partial,
-    /// The message is complete.
     Complete,
     /// The message was already complete. Only a broken transport reports a message twice.
     Duplicate,
@@ -102,7 +96,6 @@ impl<'a> Board<'a> {
         MessageId((self.workload.messages.len() + number) as u32)
     }
 
-    /// The number of messages so far.
     pub fn messages(&self) -> u32 {
         (self.workload.messages.len() + self.added.count()) as u32
     }
@@ -113,7 +106,6 @@ impl<'a> Board<'a> {
         self.added.get(message.index().checked_sub(self.workload.messages.len())?)
     }
 
-    /// The message with this number, if there is one.
     #[inline]
     pub fn message(&self, message: MessageId) -> Option<&Message> {
         let of_workload = self.workload.messages.get(message.index());
@@ -133,7 +125,6 @@ impl<'a> Board<'a> {
         })
     }
 
-    /// Records that a message was posted.
     pub fn post(&self, message: MessageId, now: Time) {
         self.time(message, POSTED).store(now.0, Relaxed);
     }
@@ -194,7 +185,6 @@ impl<'a> Board<'a> {
         &self.workload.gate_starts[from..from + gate.starts_len as usize]
     }
 
-    /// Records the start of a step.
     pub fn begin_step(&self, step: u32, at: Time) {
         self.steps[step as usize][0].store(at.0, Relaxed);
     }
@@ -224,7 +214,7 @@ impl<'a> Board<'a> {
         })
     }
 
-    /// Records the times of posting, delivery and acknowledgement of a message, as far as they are given.
+    /// Records the times of posting, delivery and acknowledgement of a message. A time of `None` changes nothing.
     pub fn record(&self, message: MessageId, times: [Option<Time>; 3]) {
         for (which, time) in [POSTED, DELIVERED, ACKNOWLEDGED].into_iter().zip(times) {
             if let Some(time) = time {
@@ -233,7 +223,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Records the times at which a step begins and ends, as far as they are given.
+    /// Records the times at which a step begins and ends. A time of `None` changes nothing.
     pub fn record_step(&self, step: u32, times: [Option<Time>; 2]) {
         for (cell, time) in self.steps[step as usize].iter().zip(times) {
             if let Some(time) = time {
@@ -242,7 +232,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The time of the last acknowledgement, or of the last end of a step, so far.
+    /// The latest time so far at which a message was acknowledged or a step ended.
     pub fn last_end(&self) -> Time {
         let steps = self.steps.iter().map(|[_, over]| over);
         let added = self.added.iter().map(|(_, added)| &added.times[ACKNOWLEDGED]);
@@ -275,7 +265,6 @@ pub struct Starts {
 }
 
 impl Starts {
-    /// The messages of `workload` with a start time, on a fabric with `hosts` hosts.
     pub fn new(workload: &Workload, hosts: u32) -> Self {
         let source = |message: MessageId| workload.qps[workload.messages[message.index()].qp.index()].src;
         let mut order: Vec<MessageId> = (0..workload.messages.len() as u32)
@@ -294,7 +283,7 @@ impl Starts {
         Starts { order, ranges }
     }
 
-    /// The messages that `host` posts at their start times, sorted by time.
+    /// The messages that `host` posts at their start times, sorted by time, then by number.
     pub fn of(&self, host: HostId) -> &[MessageId] {
         let (from, until) = self.ranges[host.index()];
         &self.order[from as usize..until as usize]

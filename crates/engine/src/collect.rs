@@ -29,7 +29,7 @@ pub struct RunResult {
     pub flows: Vec<FlowRow>,
     /// One row per job, if the workload has jobs.
     pub jobs: Vec<JobRow>,
-    /// The rows of each job that has steps: one row per rank, and then one row per collective.
+    /// The rows of the jobs that have steps. For each job, there is one row per rank, then one row per collective.
     pub parts: Vec<PartRow>,
     /// Points of the measured curves.
     pub series: Vec<SeriesRow>,
@@ -45,10 +45,9 @@ impl RunResult {
     }
 }
 
-/// The largest number of unfinished flows that an error names.
 const MAX_NAMED: usize = 10;
 
-/// Descriptions of some messages that are not acknowledged.
+/// Descriptions of at most [`MAX_NAMED`] messages that are not acknowledged.
 pub(crate) fn name_unfinished<O: Observer>(engine: &Engine<'_, O>) -> Vec<String> {
     engine
         .unfinished_messages()
@@ -68,7 +67,6 @@ fn name_message(network: &Network<'_>, (message, posted): (MessageId, Option<Tim
 }
 
 /// The rows of a run. The messages of jobs count in the totals but have no rows, since there may be millions of them.
-/// Each job has a row.
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
     let network = engine.network();
     let workload = network.workload;
@@ -126,7 +124,7 @@ pub(crate) fn run_row(
     // Nearest rank: the smallest FCT that at least `share` percent of the flows do not exceed.
     let percentile =
         |share: usize| fcts.get((fcts.len() * share).div_ceil(100).max(1) - 1).map_or(0.0, |&ps| us(ps));
-    // An idle step may come before the job of its host.
+    // An idle step may begin before the job of its host, so it does not count.
     let steps = (0..).zip(&network.workload.steps).filter(|(_, step)| step.processor != Step::IDLE);
     let begun = steps.filter_map(|(number, _)| network.board.step_times(number)[0]);
     let first_start = times.filter_map(|[posted, ..]| posted).chain(begun).min().unwrap_or(Time::ZERO);
@@ -167,8 +165,8 @@ pub(crate) fn run_row(
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        // If all messages have finished, the value is the time of the last acknowledgement or step, although the run
-        // continues for about a base RTT (`Network::linger`).
+        // A run continues for `Network::linger` after its last end. This time does not count if all messages have
+        // finished.
         sim_time_us: if finished < count as usize { totals.latest } else { last_end }.as_us(),
         extra: extra_counters(network, totals, point),
         ..RunRow::default()
@@ -281,7 +279,6 @@ fn mean_us(ps: &[u64]) -> f64 {
     if ps.is_empty() { 0.0 } else { total as f64 / ps.len() as f64 / 1e6 }
 }
 
-/// The rows of the messages that belong to no job.
 fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ideals<'_>) -> Vec<FlowRow> {
     let workload = engine.network().workload;
     let network = engine.network();
@@ -318,7 +315,7 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ide
             row.group = FlowRow::group_named(&words.join("/"));
         }
         row.packets = packets(row.bytes, ideals.of(class).payload(), point.scheme.qps);
-        // If a queue pair has several messages, its counters cannot be divided among them.
+        // If a connection has several messages, its counters cannot be divided among them.
         if messages_of[row.qp as usize] == 1 {
             let QpStats { retransmissions, timeouts, path_changes, lost } = qp_stats[row.qp as usize];
             (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
@@ -329,9 +326,10 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ide
     (0..count).filter(|number| !of_jobs[*number as usize]).map(row).collect()
 }
 
-/// The group of a flow within its traffic class: up to three words with `/` between them. They are the `part` of the
-/// workload, if it has parts; with several data centres, the `side` (`intra` or `inter`); and with several load
-/// balancers, the word `mixed` or `main`, depending on the load balancer of the source.
+/// The group of a flow within its traffic class: up to three words with `/` between them. `part` is the part of the
+/// workload, and is empty if the workload has no parts. `side` is `intra` or `inter` if there are several data
+/// centres. `mixed` is `mixed` or `main`, depending on the load balancer of the source, if there are several load
+/// balancers.
 fn group_of(
     part: &'static str,
     side: Option<&'static str>,
@@ -392,7 +390,7 @@ pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     let board = &network.board;
     let messages = job.messages.clone().map(|message| board.times(MessageId(message)));
     let times = messages.map(|[posted, _, acknowledged]| [posted, acknowledged]);
-    // An idle step may come before the job of its host, so its start does not count as the start of the job.
+    // An idle step may begin before the job of its host, so its start is not the start of the job.
     let steps = &network.workload.steps;
     let times = times.chain(job.steps.clone().map(|step| {
         let [begun, over] = board.step_times(step);
@@ -420,7 +418,7 @@ pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     }
 }
 
-/// The largest ideal FCT among the longest messages of all queue pairs.
+/// The largest ideal FCT among the longest messages of all connections.
 fn ideal_fct_max(network: &Network<'_>, ideals: &Ideals<'_>) -> u64 {
     let mut longest = vec![0; network.connections() as usize];
     for message in (0..network.board.messages()).map(|number| network.message(MessageId(number))) {

@@ -15,7 +15,6 @@ use std::ops::AddAssign;
 
 /// The data that a handler reads besides its node's own state, and the places for its output.
 pub struct Context<'w, O> {
-    /// The time of the event.
     pub now: Time,
     /// The data that all nodes share.
     pub network: &'w Network<'w>,
@@ -24,10 +23,9 @@ pub struct Context<'w, O> {
     /// The notices of opened and finished queue pairs that switch programs receive within the synchronisation window,
     /// sorted by time.
     pub program_notices: &'w [Notice],
-    /// Frames for other nodes.
     pub out: Outbox<'w>,
-    /// The outgoing packets of the port that is being simulated: the only port of a host, or a port of a switch in a
-    /// synchronisation window in which the ports of the switch are simulated independently of each other.
+    /// The outgoing packets of one port, if the node is a host with one port or a switch whose ports are simulated
+    /// one by one in this synchronisation window.
     pub link: &'w mut LinkMail,
     /// The observer for the thread's nodes.
     pub observer: &'w mut O,
@@ -35,7 +33,6 @@ pub struct Context<'w, O> {
     pub counters: &'w mut Counters,
     /// The histogram of the bytes that data packets found waiting at the thread's switches.
     pub backlogs: &'w mut Backlogs,
-    /// Effects other than frames.
     pub effects: &'w mut Effects,
 }
 
@@ -52,7 +49,7 @@ pub struct Effects {
     pub ready_work: ReadyWork,
     /// The notices of queue pairs that were opened or are done. They are passed on between synchronisation windows.
     pub notices: Vec<Notice>,
-    /// The failure that ends the run: the earliest one in the order (time, node).
+    /// The failure that ends the run, which is the earliest one in the order (time, node).
     pub failure: Option<(Time, NodeId, Failure)>,
     /// For each fault, the numbers of packets that it hit.
     pub hits: Hits,
@@ -82,7 +79,7 @@ impl<O> Context<'_, O> {
 }
 
 impl Effects {
-    /// Fails the run. If several nodes fail, the first failure in the order (time, node, event) is kept, whatever the
+    /// Fails the run. If several nodes fail, the first failure in the order (time, node, event) is kept, for any
     /// number of threads.
     #[cold]
     pub fn fail(&mut self, now: Time, node: NodeId, failure: Failure) {
@@ -97,13 +94,12 @@ impl Effects {
 /// length](Network::window) later. The notice of a new queue pair thus comes before its first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// The time of the event.
+    /// The time at which the queue pair was opened or done. In [`Context::program_notices`], the time at which switch
+    /// programs receive the notice.
     pub time: Time,
-    /// The source of the queue pair.
     pub src: HostId,
-    /// The queue pair that was opened or is done.
     pub qp: QpId,
-    /// Whether the queue pair was opened. Otherwise it is done.
+    /// Whether the queue pair was opened; false if it is done.
     pub opens: bool,
 }
 
@@ -160,7 +156,6 @@ impl AddAssign for Counters {
     }
 }
 
-/// The reason why a run failed or was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Nothing new was delivered for longer than the run's patience (`Limits::patience`).
@@ -173,9 +168,8 @@ pub enum Failure {
     TooManyPoints,
     /// A queue pair has more packets than PSNs.
     OutOfPsns(QpId),
-    /// The caller cancelled the run.
     Cancelled,
-    /// Paused links wait for each other in a cycle. These are the links' names.
+    /// Paused links wait for each other in a cycle. The texts are the links' names.
     Deadlock(Vec<String>),
     /// A lossless class had no room for a packet. The text names the place with its numbers, and a remedy.
     LosslessDrop(String),

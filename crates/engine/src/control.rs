@@ -14,7 +14,8 @@ pub struct Control {
     pub goodput: bool,
     /// Whether the result has the activities of hosts over time ([`crate::RunResult::spans`]).
     pub spans: bool,
-    /// Whether switches handle all their events in one slower order over all ports, even if their ports share nothing.
+    /// Whether each switch handles the events of all its ports in one order, which is slower, even if the ports share
+    /// nothing.
     pub merge_ports: bool,
     /// A request to end the run soon.
     pub cancel: AtomicBool,
@@ -28,13 +29,13 @@ pub struct Control {
     pub steps_finished: AtomicU64,
     /// Steps of the workload.
     pub steps_total: AtomicU64,
-    /// Messages of the workload that are acknowledged so far.
+    /// [`Self::flows_total`] minus the number of messages, with injected ones, that are not acknowledged yet.
     pub flows_finished: AtomicU64,
     /// Messages of the workload.
     pub flows_total: AtomicU64,
     /// A request to update [`Self::packets_delivered`] soon. The update visits every host.
     pub count_packets: AtomicBool,
-    /// Data packets that receivers had received for the first time at the last update.
+    /// Distinct data packets that receivers had received at the last update.
     pub packets_delivered: AtomicU64,
     /// Data packets of the workload.
     pub packets_total: AtomicU64,

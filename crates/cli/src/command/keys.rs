@@ -45,7 +45,7 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
 /// (`workload.connections`, `collective.connections`).
 pub fn entries(wanted: &str) -> Vec<(&'static Section, &'static Key)> {
     let (of, name) = match wanted.rsplit_once('.') {
-        // The number of a fault or a measure, which is written in sweeps, is removed.
+        // A sweep names a fault or a measure with its number (`fault.0.at`). The number is removed.
         Some((of, name)) => {
             (Some(of.trim_end_matches(|letter: char| letter == '.' || letter.is_ascii_digit())), name)
         }
@@ -57,7 +57,6 @@ pub fn entries(wanted: &str) -> Vec<(&'static Section, &'static Key)> {
         .collect()
 }
 
-/// The names of all keys.
 pub fn names<'a>() -> impl Iterator<Item = &'a str> {
     sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
 }
@@ -88,12 +87,10 @@ pub fn kinds(table: &str) -> Vec<(String, String)> {
     of_table.filter_map(row).collect()
 }
 
-/// Whether a table or a kind has this name.
 pub fn is_section(wanted: &str) -> bool {
     sections().iter().any(|section| is_called(section, wanted))
 }
 
-/// A key as text for a terminal.
 pub fn entry(section: &Section, key: &Key) -> String {
     let rows = [
         ("may be", key.is.to_string().replace('`', "")),
@@ -106,8 +103,7 @@ pub fn entry(section: &Section, key: &Key) -> String {
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
 }
 
-/// The keys or the kinds of the table that `key` is, and the command that explains them. The text is empty for a key
-/// that is no table.
+/// The keys or the kinds of the table that `key` is. The text is empty if `key` is no table.
 fn keys_below(key: &Key) -> String {
     let (KeyType::Table(table) | KeyType::Tables(table)) = key.is else { return String::new() };
     let below: Vec<&Section> = sections().iter().filter(|section| section.table == table).collect();
@@ -125,7 +121,6 @@ fn keys_below(key: &Key) -> String {
     }
 }
 
-/// A key as JSON.
 pub fn row(section: &Section, key: &Key) -> Value {
     let default = match key.default {
         KeyDefault::Value(value) => Some(value),
@@ -178,8 +173,7 @@ fn example(key: &Key) -> &'static str {
 fn text(section: &Section) -> String {
     let mut text = format!("{}: {}\n", heading(section), section.meaning.replace('`', ""));
     let width = section.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    // A default of more than 30 bytes is not counted for the column width, because it would move all meanings far to
-    // the right.
+    // Longer defaults are not counted, because they would move all meanings far to the right.
     let defaults = section.keys.iter().map(|key| default(key, "").len());
     let wide = defaults.filter(|length| *length <= 30).max().unwrap_or(0);
     for key in section.keys {

@@ -94,7 +94,7 @@ struct LeagueScenario<'f> {
     explanation: Option<Explanation>,
     /// All schemes of the scenario, under the common setup.
     on_common: Scenario,
-    /// For each setup of a paper, its name and the scenario with the paper's schemes under that setup.
+    /// The scenario under setups of papers, each with the setup's name and with the paper's schemes only.
     on_own: Vec<(&'static str, Scenario)>,
 }
 
@@ -123,7 +123,6 @@ impl<'f> LeagueScenario<'f> {
         Ok(LeagueScenario { name: file.name(), explanation, on_common, on_own })
     }
 
-    /// The cost of all runs under every setup, including the baselines without faults.
     fn cost(&self) -> Result<Cost, Failure> {
         let grounds = self.on_own.iter().map(|(_, scenario)| scenario).chain([&self.on_common]);
         let mut points = Vec::new();

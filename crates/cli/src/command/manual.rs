@@ -33,7 +33,6 @@ pub fn man() -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&text))
 }
 
-/// Appends the sections of all commands below a command.
 fn sections(command: &clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         let page = clap_mangen::Man::new(below.clone());

@@ -6,14 +6,11 @@ use anabranch_sim::Parameter;
 use anabranch_sim::scenario::{KindListing, PartListing, Registry, SchemeListing, schemes};
 use serde_json::{Value, json};
 
-/// The form in which a reference is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Text for a terminal.
     Text,
     /// The reference page, as Markdown.
     Markdown,
-    /// JSON for other programs.
     Json,
 }
 
@@ -54,7 +51,6 @@ pub struct Entry {
     place: usize,
 }
 
-/// All parameters of all kinds.
 pub fn entries() -> Vec<Entry> {
     let kinds = Registry::new().parts().into_iter().flat_map(|part| {
         let name = part.part;
@@ -104,7 +100,6 @@ impl Entry {
         row(self.part, &self.kind, self.parameter())
     }
 
-    /// Text for a terminal.
     pub fn text(&self) -> String {
         let [_, unit, range, default, example, source, meaning] = columns(self.parameter());
         let of = match (&self.kind.name, self.part) {
@@ -156,7 +151,6 @@ fn listed(words: &[String]) -> String {
     }
 }
 
-/// Whether a kind of a component, or a scheme, has this name.
 pub fn is_kind_or_scheme(wanted: &str) -> bool {
     let is_called = |kind: &KindListing| kind.name.as_deref() == Some(wanted);
     kinds_of(wanted).is_some() || Registry::new().parts().iter().any(|part| part.kinds.iter().any(is_called))
@@ -218,7 +212,6 @@ fn example(parameter: &Parameter) -> String {
     parameter.example().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A row of the table: name, unit, range, default, example, source, meaning.
 fn columns(parameter: &Parameter) -> [String; 7] {
     [
         parameter.name().to_owned(),

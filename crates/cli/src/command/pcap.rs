@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
-/// Simulates the first run of a scenario, and writes the packets on chosen links. A given scheme or seed replaces
-/// those of the scenario.
+/// Simulates the first run of a scenario, with the scheme and the seed of `args` if they are given, and writes the
+/// packets on the chosen links.
 ///
 /// # Errors
 /// Bad input, a run that failed, output that cannot be written, Ctrl-C.
@@ -69,7 +69,6 @@ pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
     ended.map(drop)
 }
 
-/// The distinct links that the selectors name, in ascending order.
 fn chosen(selectors: &[String], topology: &Topology, seed: u64) -> Result<Vec<LinkId>, Failure> {
     let mut links = BTreeSet::new();
     for (number, text) in selectors.iter().enumerate() {

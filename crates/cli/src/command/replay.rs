@@ -11,7 +11,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The folder is not a record that this version can replay, the fabric of a run cannot be built, a node sends other
-/// bytes or signals than in the record, a recorded run was ended early, or standard output cannot be written.
+/// bytes or signals than in the record, a recorded run is unfinished, or standard output cannot be written.
 pub fn replay(folder: &Path) -> Result<(), Failure> {
     let (prepared, runs) = record::open(folder)?;
     let mut cut_off = Vec::new();

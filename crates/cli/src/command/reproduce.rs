@@ -18,8 +18,8 @@ use serde_json::json;
 /// Runs figures and prints the outcomes of their claims. A claim that does not hold is not an error.
 ///
 /// # Errors
-/// No figure is named, a figure is unknown, the input is otherwise bad, output cannot be written, a run failed, or
-/// Ctrl-C.
+/// The arguments select no figure, a figure is unknown, the input is otherwise bad, output cannot be written, a run
+/// failed, or Ctrl-C.
 pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let scale = match args.scale {
         ScaleArg::Quick => Scale::Quick,
@@ -125,7 +125,6 @@ fn cost(figure: &Figure) -> Result<Cost, Failure> {
     }
 }
 
-/// Runs one figure. Returns the digest of its scenario or model, and the results.
 fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, Simulated), Failure> {
     let name = format!("{}-{}", figure.id.replace('/', "-"), figures::scale_name(scale));
     if let Some(scenario) = &figure.scenario {

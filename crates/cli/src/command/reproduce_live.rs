@@ -8,7 +8,6 @@ use crate::real_packets::{Finished, Options, check_run, differences, document, r
 use anabranch_sim::scenario::{Figure, RunPoint};
 use serde_json::{Value, json};
 
-/// The runs of a figure on real packets.
 pub struct OnRealPackets {
     finished: Finished,
     /// The number of runs that a testbed can carry.
@@ -45,7 +44,6 @@ impl OnRealPackets {
         Ok(OnRealPackets { finished: run_all(&points, &options), runs: points.len(), refused })
     }
 
-    /// The tables as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if !self.finished.pairs.is_empty() {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::print_json;
 use anabranch_sim::scenario::{SchemaOf, json_schema};
 
-/// Prints the schema of a file.
+/// Prints the JSON Schema of a kind of file.
 ///
 /// # Errors
 /// Standard output cannot be written.

@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const RUNS_AT_ONCE: usize = 16;
 
 /// Runs figures under the setups that the text of their papers permits, and prints the outcomes of their claims. The
-/// setups are all combinations of the varied settings, if there are at most [`MOST_RUNS_TOGETHER`] combinations and at
-/// most as many runs. If there are more, each setup has at most one changed setting.
+/// setups are all combinations of the varied settings, unless the combinations or their distinct runs are more than
+/// [`MOST_RUNS_TOGETHER`]. In this case, each setup has at most one changed setting.
 ///
 /// # Errors
 /// An unknown figure, no figure with varied settings, a setup that cannot be resolved, output that cannot be
@@ -92,13 +92,12 @@ fn exhibit(done: &VariedFigure) -> GalleryEntry {
 struct Plan<'a> {
     file: &'a FigureFile,
     figure: Figure,
-    /// The item under which the results are stored: the figure's default scenario and the varied settings.
+    /// The item under which the results are stored.
     item: Item,
     /// The distinct runs of all setups, with the names under which the run cache stores them.
     runs: Vec<(String, RunPoint)>,
     /// The setups: the figure's default, those with one changed setting, and the others, in this order.
     setups: Vec<SetupRuns>,
-    /// Whether the setups are all combinations of values.
     together: bool,
 }
 
@@ -139,7 +138,7 @@ impl Plan<'_> {
         for choice in one_at_a_time(&values) {
             let scenario = file.read_under(scale, &choice)?;
             for warning in scenario.check()? {
-                // Other values may cause the same warning at another place. The warning is printed only once.
+                // Several setups may cause the same warning, which is printed once.
                 if warned.insert(warning.in_a_line()) {
                     note(&format!("warning: {warning}"));
                 }
@@ -247,8 +246,7 @@ impl Plan<'_> {
         })
     }
 
-    /// Simulates all runs that are not stored, beginning with the runs of the figure's default setup. Returns the
-    /// number of runs that were not stored.
+    /// Simulates all runs that are not stored, and returns their number.
     fn simulate(&self, args: &ReproduceArgs, kept: &RunCache, spool: &Spool) -> Result<usize, Failure> {
         let missing: Vec<usize> = (0..self.runs.len()).filter(|&run| !kept.has(run)).collect();
         note(&format!(
@@ -259,7 +257,8 @@ impl Plan<'_> {
             self.runs.len(),
             self.runs.len() - missing.len(),
         ));
-        // The runs of the default setup come first in the list, because the time of the others is estimated from them.
+        // The runs of the default setup have the lowest indices. They are simulated first, because the time of the
+        // others is estimated from them.
         let own = missing.partition_point(|run| self.setups[0].runs.contains(run));
         let mut ends = vec![own];
         while let Some(&last) = ends.last().filter(|last| **last < missing.len()) {
@@ -291,9 +290,9 @@ impl Plan<'_> {
         Ok(missing.len())
     }
 
-    /// The estimated time of the remaining runs. Each run is assumed to take as long as the run with the same scheme,
-    /// seed and point of the sweep under the figure's default setup. If that run is not stored, the mean over the
-    /// stored runs of that setup is used. The sum is divided by the number of runs that are simulated at the same time.
+    /// The estimated time of the remaining runs. A run is assumed to take as long as the run with the same scheme,
+    /// seed and point of the sweep under the figure's default setup, or as long as the mean of that setup if that run
+    /// is not stored.
     fn estimate(&self, kept: &RunCache, left: &[usize], threads: Option<u16>) -> String {
         let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
         let own: Vec<RunRow> = own.collect();
@@ -334,11 +333,10 @@ struct Runs {
 }
 
 impl Runs {
-    /// The indices of these runs. New runs are added.
+    /// Adds the runs that are new, and returns the indices of all `points`.
     fn places(&mut self, points: Vec<RunPoint>) -> Vec<usize> {
         let mut place = |point: RunPoint| {
-            // The debug text of a point contains everything that determines the run's results. The name is the digest
-            // of that text.
+            // The debug text of a point contains everything that determines the run's results.
             let name = text_digest(&format!("{point:?}"));
             *self.places.entry(name.clone()).or_insert_with(|| {
                 self.each.push((name, point));
@@ -378,7 +376,6 @@ fn combinations(values: &[usize], most: usize) -> Option<Vec<Vec<usize>>> {
     Some(choices)
 }
 
-/// The number of settings whose value differs from the figure's default.
 fn changes(choice: &[usize]) -> usize {
     choice.iter().filter(|place| **place > 0).count()
 }

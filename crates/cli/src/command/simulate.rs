@@ -17,9 +17,7 @@ use std::path::PathBuf;
 
 /// A scenario or model that can be simulated and stored.
 pub struct Job<'a> {
-    /// The item that is stored with the results.
     pub item: &'a Item,
-    /// The title of the results.
     pub title: &'a str,
     /// The number of runs, including the baselines.
     pub runs: usize,
@@ -115,7 +113,7 @@ fn warn(results: &ResultSet) {
     results.run_warnings().iter().for_each(|warning| note(&format!("warning: {warning}")));
 }
 
-/// Writes the results and their page. If that fails, the table is still printed, so that not all is lost.
+/// Writes the results and their page. If writing fails, the table is printed, so that the results are not lost.
 fn write(pending: Pending, results: &ResultSet, whole: bool) -> Result<PathBuf, Failure> {
     pending
         .finish(results, &anabranch_report::html(results, &MadeBy::this().provenance()), whole)

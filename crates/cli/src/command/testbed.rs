@@ -50,7 +50,6 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     finished.verdict(prepared.points.len())
 }
 
-/// The results on real packets, the simulated ones, and both side by side.
 fn tables(prepared: &Prepared, finished: &Finished) -> String {
     let set = |title: &str, rows: &dyn Fn(&Pair) -> RunRow| {
         let mut set = ResultSet {

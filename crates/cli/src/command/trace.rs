@@ -8,8 +8,8 @@ use crate::{interrupt, one_run, timeline};
 use anabranch_sim::Control;
 use std::path::PathBuf;
 
-/// Simulates the first run of a scenario, and writes its timeline. A given scheme or seed replaces those of the
-/// scenario.
+/// Simulates the first run of a scenario, with the scheme and the seed of `args` if they are given, and writes its
+/// timeline.
 ///
 /// # Errors
 /// Bad input, a run that failed, output that cannot be written, Ctrl-C.

@@ -60,7 +60,7 @@ fn the_smallest_buffer_is_found_and_asked_again_without_a_run() {
     assert!(text.contains("smallest in every seed") && text.contains("over seeds"), "{text}");
     let runs = asked["runs"].as_u64().unwrap();
     assert!(text.contains(&format!("{runs} runs, {runs} of them simulated before")), "{text}");
-    // A search with other schemes is another question, whose results are stored separately.
+    // A search with other schemes has its own results.
     place.run(&["find", "s.toml", "--scheme", "reps", "--out", "out"]).expect(0);
     assert_eq!(place.results().len(), 2);
 }
@@ -145,8 +145,8 @@ fn a_buffer_below_the_headroom_is_answered_with_a_range() {
             refused.lines().find_map(|line| line.trim().strip_prefix("write: ")?.strip_suffix(" in [find]"));
         let offered = offered.unwrap_or_else(|| panic!("no range:\n{refused}"));
         assert!(offered.starts_with("smallest = [\"") && offered.ends_with(others), "{offered}");
-        // Below the answer, the text proposes no range to try, because smaller values are refused. The text gives this
-        // reason only if the offered range is an interval and not a list of values.
+        // No range below the answer is proposed, because smaller values are refused. For a list of values, the text
+        // does not give this reason.
         let text = ask(offered).0.expect(0).stdout;
         let is_range = offered.matches(',').count() == 1;
         assert_eq!(
@@ -226,7 +226,7 @@ fn a_run_at_the_end_of_the_range_is_what_others_are_held_against() {
             assert!(time("10KB") <= 1.05 * largest, "{seed}");
         }
     }
-    // No value is simulated twice. The run at the end of the range also serves as a try.
+    // The run at the end of the range is also one of the tries, so no value is simulated twice.
     assert_eq!(seed["tried"].as_array().unwrap().len() as u64, asked["runs_simulated"].as_u64().unwrap());
 }
 
@@ -267,7 +267,6 @@ fn a_question_that_is_none_is_refused() {
         let ended = place.run(&["find", "s.toml", "--out", "out"]).expect(2);
         assert!(ended.stderr.contains(expected), "{question}: {}", ended.stderr);
     }
-    // A scenario with a valid question is accepted.
     place.write("s.toml", incast() + QUESTION);
     place.run(&["check", "s.toml"]).expect(0);
 }

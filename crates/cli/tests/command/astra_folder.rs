@@ -42,7 +42,6 @@ fn a_folder_without_workloads_is_refused() {
     assert!(ended.stderr.contains("help: name a folder such as ASTRA-sim's examples"), "{}", ended.stderr);
 }
 
-/// After Ctrl-C, the rows of the examples that ended have been printed, and their results are in the output folder.
 #[test]
 fn an_interrupted_folder_keeps_what_ended() {
     let Some(peers) = std::env::var_os("ANABRANCH_PEERS") else {
@@ -67,7 +66,6 @@ fn an_interrupted_folder_keeps_what_ended() {
     assert!(!place.results().is_empty());
 }
 
-/// Every example of ASTRA-sim's own folder runs, or is refused for a reason that the book gives.
 #[test]
 fn the_examples_of_astra_sim_run_or_are_refused_for_their_reason() {
     let Some(peers) = std::env::var_os("ANABRANCH_PEERS") else {

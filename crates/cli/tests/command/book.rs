@@ -71,7 +71,6 @@ struct Page {
     /// The code blocks: the language with the options after it, and the text.
     code: Vec<(String, String)>,
     links: Vec<String>,
-    /// The names by which links refer to headings.
     anchors: BTreeSet<String>,
 }
 
@@ -185,7 +184,6 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
     assert!(seen["README.md"] >= 1 && seen.values().sum::<usize>() > 15, "{seen:?}");
 }
 
-/// The command prints the output that the README shows, which has few enough lines to be read in ten seconds.
 #[test]
 fn the_output_in_the_readme_is_that_of_its_scenario() {
     let pages = pages();
@@ -201,8 +199,8 @@ fn the_output_in_the_readme_is_that_of_its_scenario() {
     assert!(printed.contains(output.trim_end()), "{output}\nis not in\n{printed}");
 }
 
-/// Checks the book's manifest. Its dependencies exist under their names, and its edition and link-time optimisation are
-/// those of the workspace.
+/// Checks the book's manifest: the dependencies exist under their names, and the edition and the link-time
+/// optimisation are those of the workspace.
 fn manifest(text: &str) {
     let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (shown, ours) = (read(text), read(&fs::read_to_string(root().join("Cargo.toml")).unwrap()));
@@ -283,7 +281,6 @@ fn links_of_the_book_lead_somewhere() {
     }
 }
 
-/// Runs the queries of the book, if Python has the libraries.
 #[test]
 fn queries_of_the_book_run() {
     let python = std::env::var("ANABRANCH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
@@ -303,8 +300,8 @@ fn queries_of_the_book_run() {
     place.write("load.toml", scenario);
     assert_eq!(place.run(&["run", "load.toml"]).code, Some(0));
     place.run(&["campaign", "load.toml", "--out", "runs"]).expect(0);
-    // The place also has results of another sweep and results without a sweep. A second place has only results
-    // without a sweep.
+    // The first place also has results of another sweep and results without a sweep. The second place has only
+    // results without a sweep.
     place.write(
         "other.toml",
         scenario.replace("\"workload.load\" = [0.2, 0.4]", "\"topology.link\" = [\"100Gbps\"]"),

@@ -55,7 +55,6 @@ fn shares_and_what_is_there_already_make_up_the_runs_of_the_scenario() {
     assert_eq!(campaign(&["--threads", "3"]), "12 of 12 runs in runs\n");
     assert_eq!(changed(6), before, "what was there is not run again");
     assert_eq!(digests(&folder, &place, 12), expected);
-    // Together, the shares give the same results as a run of the scenario.
     let report = place.run(&["report", "runs"]).expect(0).stdout;
     let one = place.run(&["run", "plan.toml", "--no-baseline"]).expect(0).stdout;
     let verdict = |text: &str| {
@@ -72,7 +71,7 @@ fn shares_and_what_is_there_already_make_up_the_runs_of_the_scenario() {
     let again =
         place.run(&["run", "runs/task=000005/scenario.toml", "--json", "--no-baseline"]).expect(0).json();
     assert_eq!(again["runs"][5]["digest"], expected[5].as_str());
-    // The folder has no other files.
+    // Besides the runs, the folder has only the plan and the page.
     let mut names: Vec<String> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -134,8 +133,7 @@ fn runs_that_fail_are_named_and_the_others_are_there() {
     }
 }
 
-/// The document has the warnings of the plan and of all runs that are present, no matter which command carried out the
-/// runs.
+/// The document has the warnings of all runs that are present, no matter which command carried them out.
 #[test]
 fn warnings_are_values() {
     let place = Place::new();
@@ -174,7 +172,7 @@ fn a_job_script_has_a_task_for_each_share() {
     assert!(script.contains("#SBATCH --time=02:00:00\n"), "{script}");
     assert!(script.contains("my plan'\\''s.toml' --out '"), "{script}");
     assert!(!place.path().join("runs").exists(), "nothing is made for it");
-    // The environment variables are those of a task of the array.
+    // SLURM sets these variables for a task of an array.
     let file = place.write("job.sh", &script);
     let ended = std::process::Command::new("bash")
         .arg(file)

@@ -1,7 +1,4 @@
-//! Tests with inputs of public reports, from the folder that the environment variable ANABRANCH_PEERS names. Other
-//! modules test further inputs: `error_rates` tests `03-error-rate`, `how_sure` tests `31-larger-buffers`, and
-//! `rank_hosts` tests `33-rank-hosts`. The tests of the scenario reader use `23-flow-numbering` and
-//! `36-old-flow-format`.
+//! Tests with inputs of public reports, from the folder that the environment variable ANABRANCH_PEERS names.
 
 use super::common::Place;
 use std::collections::BTreeSet;
@@ -70,8 +67,8 @@ fn a_mistake_in_an_imported_file_is_answered_in_its_own_format() {
     assert!(more.contains("1 flow behind the 1 that its first line counts"), "{more}");
 }
 
-/// Eight hosts are connected in a ring. Without `rank_hosts`, the ranks of a ring collective are neighbours: each
-/// host sends 2 x 7 = 14 blocks of 1 MB at 100 Gb/s, which take 14 x 80 us = 1,120 us.
+/// Eight hosts form a ring, and neighbouring ranks are on neighbouring hosts. Each host sends 2 x 7 = 14 blocks of
+/// 1 MB. A block takes 80 us at 100 Gb/s, so all blocks take 1,120 us.
 #[test]
 fn hosts_that_are_joined_without_a_switch_run() {
     let Some(folder) = cases().map(|cases| cases.join("02-dgx1-no-switch")) else { return };

@@ -1,4 +1,4 @@
-//! Tests of what newcomers write on clusters: each gets one clear error whose correction, followed, works.
+//! Tests of mistakes in scenarios of clusters. Each mistake gets one error, and the proposed correction works.
 
 use crate::common::Place;
 

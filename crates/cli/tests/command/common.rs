@@ -22,10 +22,8 @@ kind = "permutation"
 bytes = "100KB"
 "#;
 
-/// A working folder for a test.
 pub struct Place(TempDir);
 
-/// The exit code and the output of a command.
 pub struct Ended {
     pub code: Option<i32>,
     pub stdout: String,

@@ -10,8 +10,7 @@ fn measure(every: &str) -> String {
     format!("\n[[measure]]\nseries = \"queue-depth\"\nlinks = \"all\"\nevery = \"{every}\"\n")
 }
 
-/// 12 runs (two schemes with six seeds) that stall: every link goes down permanently at 5 us. The stall limit is
-/// 2 ms.
+/// Twelve runs (two schemes with six seeds) that stall, because every link goes down permanently at 5 us.
 fn stalls(every: &str) -> String {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = \"5us\"\n[limits]\nstall = \"2ms\"\n";
     let text = edited("seeds = [1]", "seeds = [1, 2, 3, 4, 5, 6]");
@@ -36,8 +35,7 @@ fn points_that_cannot_fit_are_refused_before_the_run() {
         }
     }
     assert_eq!(place.results(), Vec::<String>::new());
-    // A scenario that may fit is accepted: one second, the default of `max_time`, is the longest time that a run may
-    // simulate, not the time that it will simulate.
+    // A scenario that may fit is accepted: a run may end long before `max_time`, which is one second by default.
     place.write("s.toml", format!("{SMALL}{}", measure("1ns")));
     place.run(&["check", "s.toml"]).expect(0);
     place.run(&["run", "s.toml", "--out", "out"]).expect(0);
@@ -53,9 +51,8 @@ fn a_run_ends_when_its_share_of_points_is_used_up() {
     assert!(ended.stderr.contains("every = \"10ns\" in place of \"1ns\" has room for ten times as long"));
 }
 
-/// A limit on the address space that would be exceeded if the curves of all runs were held in memory together. glibc
-/// uses a single arena, because it reserves address space for each further arena, and the number of arenas depends on
-/// how many threads happen to wait for each other.
+/// The curves of all runs together would exceed the limit on the address space. glibc is restricted to one arena,
+/// because it reserves address space for each arena, and the number of arenas varies between runs.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_holds_the_curves_of_runs_in_progress_alone() {
@@ -105,8 +102,6 @@ fn folder(place: &Place, args: &[&str]) -> std::path::PathBuf {
     place.path().join(ended.json()["folder"].as_str().unwrap())
 }
 
-/// Rows, digests and the page are the same on one thread and on two, with curves in files or in memory, and if the page
-/// is generated again.
 #[test]
 fn results_and_page_are_the_same_on_any_number_of_threads() {
     let place = Place::new();
@@ -133,7 +128,6 @@ fn results_and_page_are_the_same_on_any_number_of_threads() {
     let drawn = page(&folders[0]);
     place.run(&["report", folders[0].to_str().unwrap()]).expect(0);
     assert!(page(&folders[0]) == drawn, "the page that was drawn again differs");
-    // Curves in files are equal to those in memory.
     let opened = ResultSet::open(&folders[0]).unwrap();
     let points = |filed: &anabranch_results::FiledCurves| {
         let curves = filed.points("queue_depth_bytes").unwrap();

@@ -4,7 +4,7 @@ use crate::common::{Ended, Place};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// A topology of four hosts on a switch, whose links all have this error rate.
+/// A topology of four hosts on a switch. All links have the error rate `rate`.
 fn star(rate: &str) -> String {
     let links: String = (0..4).map(|host| format!("4 {host} 400Gbps 500ns {rate}\n")).collect();
     format!("5 1 4\n4\n{links}")
@@ -24,7 +24,7 @@ fn place(rate: &str, more: &str) -> Place {
     place
 }
 
-/// The runs of a document, without the name of the fault and their wall-clock times.
+/// The runs of a document, without the names of their faults and without their wall-clock times.
 fn runs(document: &Value) -> Vec<Value> {
     let plain = |run: &Value| {
         let mut run = run.clone();
@@ -151,7 +151,6 @@ fn beside_another_fault_the_losses_of_the_file_stay_in_the_baseline() {
     assert!(table.replace('\n', " ").contains(note), "{table}");
 }
 
-/// A stored scenario has the digest of the scenario from which it was resolved.
 #[test]
 fn a_stored_scenario_loses_as_much() {
     let place = place("0.01", "");
@@ -164,7 +163,6 @@ fn a_stored_scenario_loses_as_much() {
     assert_eq!(again["runs"][0]["faults"].as_array().unwrap().len(), 1);
 }
 
-/// Each swept file has its own losses. A file without error rates has none, at any position in the sweep.
 #[test]
 fn swept_files_have_their_own_losses() {
     let place = place("0.01", "");
@@ -190,7 +188,7 @@ fn losing_every_packet_is_warned_of_at_the_line_of_the_file() {
     let ended = place.run(&["run", "s.toml", "--out", "out"]).expect(1).stderr;
     let expected = "every packet on \"error-rate:1\" (lines 3 to 6 of star.txt) is lost from the start for good; take an error \
                     rate below 1 there";
-    // Each run reports how it ended, and the advice that they share is printed once.
+    // Each run reports how it ended. The advice is printed once.
     assert_eq!((ended.matches(": stalled at ").count(), ended.matches(expected).count()), (3, 1), "{ended}");
     place.write("star.txt", star("0.00000001"));
     let warned = place.run(&["check", "s.toml"]).expect(0).stderr;

@@ -62,7 +62,7 @@ fn check_says_which_links_a_fault_takes() {
     assert_eq!(takes(rate, "\"host:0\""), "host:0, tor:0/down:0");
     assert_eq!(takes(rate, "\"host:0\"\nboth_directions = false"), "host:0");
     assert_eq!(takes(rate, "\"tor:0/up:0\"\nboth_directions = true"), "tor:0/up:0, spine:0/down:0");
-    // A link that is down is down in both directions by default.
+    // A `link-down` fault affects both directions by default.
     assert_eq!(takes("\"link-down\"", "\"tor:0/up:0\""), "tor:0/up:0, spine:0/down:0");
     assert_eq!(takes("\"link-down\"", "\"tor:0/up:0\"\nboth_directions = false"), "tor:0/up:0");
     assert_eq!(takes("\"link-down\"", "\"all\"").matches(',').count(), 7, "no more than eight are named");
@@ -133,7 +133,6 @@ fn each_fault_says_how_many_packets_of_each_scheme_it_hit() {
         assert_eq!(run["faults"][1]["on"], "tor:1/up:0, tor:1/up:1");
     }
     assert_eq!(json["warnings"], serde_json::json!([]));
-    // The table and the page have these values, and so does a report from the stored results.
     let again = place.run(&["report", json["folder"].as_str().unwrap()]).expect(0).stdout;
     let lost = json["runs"][0]["faults"][0]["packets_lost"].as_u64().unwrap();
     let line =

@@ -14,8 +14,8 @@ fn one_message() -> String {
 #[test]
 fn a_scheme_that_the_fault_missed_does_not_lead() {
     let place = Place::new();
-    // Under ECMP, the message crosses one of the ToR's four uplinks. Each run has the fault on a different uplink, so
-    // three of the four faults do not affect the message.
+    // Under ECMP, the message crosses one of the ToR's four uplinks. The fault is on a different uplink in each
+    // iteration, so it hits the message in only one of the four.
     let mut spared = 0;
     for uplink in 0..4 {
         let fault =
@@ -57,7 +57,6 @@ fn the_table_says_how_slow_messages_without_a_timeout_are() {
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let late = ended["runs"][0]["timeouts"].as_u64().unwrap();
     assert!(late > 0, "{ended}");
-    // The numbers agree with the rows of the messages.
     let csv = place.run(&["export", ended["folder"].as_str().unwrap(), "--table", "flows"]).expect(0).stdout;
     let mut lines = csv.lines();
     let head: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -92,11 +91,11 @@ fn an_answer_says_what_else_moved() {
     assert!(moved.iter().all(|row| row["parameter"] != "fabric.queue"), "{moved:?}");
     let text = place.run(&["find", "s.toml", "--out", "out"]).expect(0).stdout;
     assert!(text.contains("these follow *.fabric.queue and move with it: reps, ops: "), "{text}");
-    // The note has the lines that hold the thresholds.
+    // The note proposes lines for `[set]` that fix both thresholds.
     let (_, held) = text.split_once("write below [set] what they are at ").unwrap();
     let (at, lines) = held.lines().next().unwrap().split_once(": ").unwrap();
     let lines = lines.trim_end_matches('.').replace(" and ", "\n");
-    // Both thresholds belong to the queue that was found: a fifth and four fifths of it.
+    // The thresholds are a fifth and four fifths of the queue that was found.
     assert_eq!(at, json["answers"][0]["value"].as_str().unwrap(), "{text}");
     let queue: f64 = at.trim_end_matches("KB").parse().unwrap();
     for (parameter, share) in [("fabric.ecn_kmin", 0.2), ("fabric.ecn_kmax", 0.8)] {
@@ -189,7 +188,6 @@ fn grounds_are_swept_by_their_names() {
     assert_eq!(grounds, ["common", "reps-paper", "common", "reps-paper"]);
     let text = place.run(&["check", "s.toml"]).expect(0).stdout;
     assert!(text.contains("setup      common, reps-paper\n"), "{text}");
-    // The stored scenario is self-contained and has the same digest.
     let folder = place.path().join(json["folder"].as_str().unwrap());
     let stored = folder.join("scenario.toml");
     let again = place.run(&["run", stored.to_str().unwrap(), "--out", "out", "--json"]).expect(0).json();
@@ -202,7 +200,7 @@ fn grounds_are_swept_by_their_names() {
 #[test]
 fn warnings_that_differ_in_packets_alone_are_one() {
     let place = Place::new();
-    // The target of an incast sends only ACKs. In each seed, ECMP puts other ACKs on the uplink.
+    // The target of an incast sends only ACKs. ECMP puts different ACKs on the uplink in each seed.
     let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nboth_directions = false\nat = \"2us\"\n\
                 duration = \"20us\"\n";
     let incast = edited("kind = \"permutation\"", "kind = \"incast\"\ntarget = 0\ndegree = 8");

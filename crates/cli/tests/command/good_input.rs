@@ -24,7 +24,6 @@ fn folder(place: &Place, document: &Value) -> PathBuf {
     place.path().join(document["folder"].as_str().unwrap())
 }
 
-/// Whether the table has a row with the scheme's name and its 16 flows.
 fn has_16_flows(table: &str, scheme: &str) -> bool {
     let cells = |line: &str| line.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>();
     table.lines().any(|line| matches!(&cells(line)[..], [name, flows] if name == scheme && flows == "16"))
@@ -131,7 +130,6 @@ fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
     assert!(checked.contains("fabric.control_queue") && !checked.contains("Not on the same"), "{checked}");
 }
 
-/// Two jobs of four ranks have completion times in the table, in JSON and in the stored results.
 #[test]
 fn jobs_of_a_collective_have_completion_times() {
     let place = Place::new();
@@ -273,7 +271,7 @@ fn check_prints_the_fabric_and_a_resolved_form_that_runs() {
     place.write("resolved.toml", document["resolved_toml"].as_str().unwrap());
     assert_eq!(place.run(&["check", "resolved.toml", "--json"]).expect(0).json(), document);
     assert!(place.results().is_empty());
-    // `check` states the size of the run.
+    // The estimate of the packet-hops is close to their number in the run.
     let ran = place.run(&["run", "s.toml", "--json"]).expect(0).json();
     let hops = ran["runs"].as_array().unwrap().iter().map(|run| run["packet_hops"].as_f64().unwrap());
     let (told, were) = (document["packet_hops"].as_f64().unwrap(), hops.sum::<f64>());
@@ -313,7 +311,7 @@ fn lists_name_what_there_is() {
     assert!(state.stdout.contains("reps: 193 bits"), "{}", state.stdout);
 }
 
-/// Every listed kind may be used in a scenario: `check` may report missing keys, but not the kind.
+/// `check` may report missing keys of a listed kind, but not the kind.
 #[test]
 fn listed_kinds_are_kinds() {
     let place = Place::new();
@@ -423,7 +421,7 @@ fn a_figure_whose_runs_fail_is_named_and_the_others_still_run() {
     assert!(claims[1]["error"].is_null() && claims[1]["outcome"].is_string(), "{claims}");
 }
 
-/// The project's figures, limited to the first seed at the quick scale, which is enough for the assertions.
+/// Copies the project's figures, with only the first seed at the quick scale.
 fn with_one_seed(place: &Place, figures: &Path) {
     let folders = fs::read_dir(figures).unwrap().map(|entry| entry.unwrap().path());
     for folder in folders.filter(|folder| folder.is_dir() && !folder.ends_with("league")) {
@@ -445,9 +443,8 @@ fn with_one_seed(place: &Place, figures: &Path) {
     }
 }
 
-/// Runs every figure of the project at its quick scale. Outcomes at this scale say nothing about the paper, but the
-/// mechanisms must be visible: REPS avoids a slow uplink, and Table 1 of its paper agrees with the state that the
-/// code keeps.
+/// Outcomes at the quick scale say nothing about the paper, but the mechanisms must be visible. For example, REPS
+/// avoids a slow uplink, and Table 1 of its paper agrees with the state that the code keeps.
 #[test]
 fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     let place = Place::new();

@@ -502,8 +502,6 @@ fn a_range_that_begins_below_a_packet_is_answered_with_one_that_does_not() {
     }
 }
 
-/// A figure is not a scenario. The command that is proposed instead runs the figure, including a figure in the user's
-/// own folder.
 #[test]
 fn a_figure_is_answered_with_the_command_that_runs_it() {
     let place = Place::new();

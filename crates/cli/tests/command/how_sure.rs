@@ -3,7 +3,7 @@
 use crate::common::{Place, SMALL, edited};
 use serde_json::Value;
 
-/// A scenario with one stream over the only path between two hosts, which is down for 100 us.
+/// One message over the only path between two hosts. The path is down for 100 us.
 const DOWN: &str = r#"title = "Down"
 schemes = ["ecmp"]
 [topology]
@@ -70,7 +70,7 @@ fn a_fault_is_compared_with_the_same_runs_without_it() {
     let document = run(&place, &["--seed", "1"]);
     let (runs, baselines) = (document["runs"].as_array().unwrap(), document["baselines"].as_array().unwrap());
     assert_eq!((runs.len(), baselines.len()), (1, 1));
-    // No packet arrives for 100 us. The next timeout, which is due every 20 us, then restarts the stream.
+    // No packet arrives for 100 us. The next timeout (the RTO is 20 us) then restarts the message.
     let recovered = runs[0]["time_to_recover_us"].as_f64().unwrap();
     assert!((95.0..=140.0).contains(&recovered), "{recovered}");
     let (with, without) =
@@ -134,7 +134,6 @@ fn what_is_missing_stands_above_everything_else() {
         above.contains("These results are not whole")
             && above.contains("ecmp, seed 3</b> (numbers of the first of them): stalled")
     );
-    // A report from the stored results has the same note.
     let folder = document["folder"].as_str().unwrap();
     let table = place.run(&["report", folder]).expect(0).stdout;
     assert!(table.contains("Not whole: 3 of 6 runs failed"), "{table}");
@@ -194,7 +193,7 @@ fn that_the_timeout_follows_the_buffer_is_said_of_one_queue_and_of_several() {
     let (at_first, rest) = told.split_once(" | at *.fabric.queue = 200KB: ").unwrap();
     assert!(first.starts_with(at_first), "{first} and {at_first}");
     assert!(rest.contains("What is swept acts through the timeouts too"), "{rest}");
-    // A single RTO in `[set]` makes the timeout the same at all points, as the note says.
+    // With a fixed RTO in `[set]`, all points have the same timeout.
     let held = timeouts(&place, &format!("{swept}[set]\n\"*.transport.rto\" = \"40us\"\n"));
     assert!(held.starts_with(&format!("{rule}: 40us.")), "{held}");
 }

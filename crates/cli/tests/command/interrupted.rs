@@ -64,7 +64,6 @@ fn runs_that_finished_are_kept_when_another_fails() {
     assert!(finished_16(&report.stdout), "{}", report.stdout);
 }
 
-/// Whether the table has a row of the 10 KB run with all 16 flows finished.
 fn finished_16(table: &str) -> bool {
     table.lines().any(|line| line.split_whitespace().take(3).eq(["reps", "10KB", "16"]))
 }
@@ -92,7 +91,7 @@ fn the_next_time_goes_on_from_what_is_finished() {
     let whole = |place: &Place, out: &str| {
         place.run(&["run", "s.toml", "--out", out, "--json", "--threads", "1"]).expect(0)
     };
-    // The time from the end of the first run to the end of the second run depends on the speed of the machine.
+    // The first run must have ended and the second must not. The right moment depends on the speed of the machine.
     let mut then = Duration::from_millis(400);
     while !interrupted(&place, then).stderr.contains("interrupted after 1 of 2 runs") {
         let too_late = place.results().iter().any(|name| !name.ends_with("-partial"));
@@ -127,7 +126,7 @@ fn what_a_kill_leaves_goes_with_the_next_run_and_what_is_at_work_stays() {
     place.write("s.toml", format!("{}\n[limits]\nmax_time = \"100s\"\n", edited("bytes = \"100KB\"", LONG)));
     place.write("short.toml", SMALL);
     let mut child = simulating(&place);
-    // The lock is taken immediately after the file that the test waited for is written.
+    // The program takes the lock immediately after it has written the file for which `simulating` waits.
     std::thread::sleep(Duration::from_millis(200));
     let unfinished = place.results();
     let folder = place.path().join("out").join(&unfinished[0]);
@@ -145,8 +144,7 @@ fn what_a_kill_leaves_goes_with_the_next_run_and_what_is_at_work_stays() {
     next(&[]);
 }
 
-/// Starts a long run, waits until its folder has the first file and for the additional time `then`, and presses
-/// Ctrl-C.
+/// Starts a long run, waits until its folder has the first file and then for the time `then`, and presses Ctrl-C.
 fn interrupted(place: &Place, then: Duration) -> Ended {
     let child = simulating(place);
     std::thread::sleep(then);

@@ -32,7 +32,6 @@ fn schemes_are_ranked_over_seeds_and_the_page_has_them() {
     assert_eq!(explained["measure"], "retransmissions");
     assert!(explained["rank_correlation"].as_f64().unwrap() > 0.5, "{explained}");
     assert!(page.contains("Rank correlation (Spearman)") && page.contains("id=\"map\""));
-    // Each paper's system is also run under its own paper's setup.
     let own = incast["own_ground"].as_array().unwrap();
     let of =
         |row: &Value| (row["scheme"].as_str().unwrap().to_owned(), row["setup"].as_str().unwrap().to_owned());

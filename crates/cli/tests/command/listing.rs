@@ -175,7 +175,6 @@ fn keys_of_a_scenario_are_listed_and_explained() {
     );
     let text = place.run(&["docs", "fault"]).expect(0).stdout;
     assert!(text.contains("  keys     by kind (link-down, link-flap, "), "{text}");
-    // A long default does not move all meanings to the right.
     let text = place.run(&["docs", "link-down"]).expect(0).stdout;
     assert!(text.lines().any(|line| line.starts_with("  duration ") && line.len() < 100), "{text}");
     let refused = place.run(&["list", "keys", "workloads"]).expect(2).stderr;
@@ -199,7 +198,7 @@ fn parameters_are_listed_by_part_and_by_kind() {
     assert_eq!((&buffer["least"], &buffer["most"], &buffer["kind"]), (&1.into(), &32.into(), &"reps".into()));
     let routing = all.iter().find(|row| row["path"] == "fabric.routing").unwrap();
     assert_eq!((&routing["default"], &routing["choices"][1]), (&"ecmp".into(), &"ecmp-linear".into()));
-    // Several components have a kind with the same name.
+    // `strack` is a kind of several components.
     let strack = place.run(&["list", "parameters", "strack"]).expect(0).stdout;
     assert!(["transport", "cc", "lb"].iter().all(|part| strack.contains(&format!("{part} = \"strack\": "))));
 
@@ -237,7 +236,6 @@ fn parameters_are_listed_by_part_and_by_kind() {
     assert!(error.contains("write `anabranch list parameters lb`"), "{error}");
 }
 
-/// The listed kinds are the same as those in the error about an unknown kind.
 #[test]
 fn faults_and_series_are_listed_in_whole() {
     let place = Place::new();
@@ -295,7 +293,6 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
     );
     assert!(text.contains("\n  source   "), "{text}");
     assert_eq!(place.run(&["docs", "*.fabric.queue"]).expect(0).stdout, text);
-    // The command prints the entries of every component that has the parameter.
     let json = place.run(&["docs", "buffer", "--json"]).expect(0).json();
     let paths: Vec<&str> =
         json["parameters"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
@@ -308,7 +305,6 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
             .iter()
             .all(|row| all["parameters"].as_array().unwrap().contains(row))
     );
-    // The command prints the entries of all parameters in a table.
     for (table, first) in [
         ("fabric.pfc", "fabric.pfc.buffer: "),
         ("rocev2.fabric.pfc", "fabric.pfc.buffer: "),

@@ -81,7 +81,7 @@ fn a_stream_from_standard_input_to_standard_output() {
     end(sender).expect(0);
 }
 
-/// The whole messages that a stream has brought so far are sent while it pauses, even if the messages are small.
+/// While a stream pauses, the complete messages that it has delivered so far are sent, even if they are small.
 #[test]
 fn a_stream_that_pauses_is_sent_so_far() {
     let (place, at) = (Place::new(), free_address());
@@ -168,7 +168,6 @@ fn bad_input_has_one_clear_error() {
         (&["live", "send", "a", "--loss", "1"], 2, "a share is a number of 0 or more and less than 1"),
         (&["live", "send", "a", "--payload", "1B"], 2, "payloads have 64 to 9000 bytes"),
         (&["live", "receive", "--out", "-", "--json"], 2, "both need standard output"),
-        // Arguments are checked before a connection is made.
         (&["live", "send", "a", "--scheme", "repz"], 2, "write: --scheme reps"),
         (&["live", "send", "a", "--scheme", "hpcc"], 2, "help: every other scheme runs on real packets"),
         (
@@ -198,7 +197,6 @@ fn bad_input_has_one_clear_error() {
     }
 }
 
-/// A receiver prints the port that the system chose. Both ends accept a host name as an address.
 #[test]
 fn a_port_of_the_system_and_a_name() {
     let place = Place::new();

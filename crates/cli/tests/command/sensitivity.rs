@@ -115,7 +115,6 @@ fn the_page_and_the_table_show_what_was_varied() {
     let page = fs::read_to_string(place.path().join("out").join(folder).join("report.html")).unwrap();
     assert!(page.contains("<h2>What the paper leaves unsaid</h2>"));
     assert!(page.contains("payload: 1000B"));
-    // The page can be generated again from the stored results.
     let report = place.run(&["report", &format!("out/{folder}")]).expect(0);
     let again = fs::read_to_string(place.path().join("out").join(folder).join("report.html")).unwrap();
     assert_eq!(again, page, "{}", report.stdout);
@@ -178,7 +177,7 @@ fn figures_that_vary_nothing_are_refused_with_those_that_do() {
         .expect(2);
     assert!(ended.stderr.contains("help: those that have it are trial/fig-1"), "{}", ended.stderr);
     assert!(place.results().is_empty());
-    // The quick runs have a value of their own, so that nothing is varied.
+    // The quick scale sets the varied key itself, so that nothing is varied.
     let fixed = "[[claim]]\nsays = \"REPS drops nothing\"\nsource = \"nowhere\"\nkind = \"zero\"\nmeasure = \"drops(reps)\"\n\
                  [[unsaid]]\nwhat = \"length\"\nbecause = \"the text has no number\"\nset = { \"workload.bytes\" = [\"100KB\", \"200KB\"] }\n\
                  [quick.workload]\nbytes = \"10KB\"\n";
@@ -189,7 +188,6 @@ fn figures_that_vary_nothing_are_refused_with_those_that_do() {
     assert!(ended.stderr.ends_with("help: those that have it are trial/fig-1\n"), "{}", ended.stderr);
 }
 
-/// An error in a varied setting is reported before the simulation begins.
 #[test]
 fn a_wrong_value_is_refused_where_it_stands() {
     let place = Place::new();

@@ -20,8 +20,8 @@ workload = { kind = "permutation", bytes = "256KiB" }
 /// behind.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// A lock for a test with network namespaces. Without the privileges for them, the reason is printed and the result is
-/// none.
+/// Locks the testbeds for a test with network namespaces. Without the privileges for them, the result is `None` and
+/// the reason is printed.
 fn privileged(place: &Place) -> Option<MutexGuard<'static, ()>> {
     let lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let check = place.run(&["testbed", "--check"]);
@@ -73,7 +73,6 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Starts a testbed with a long run, in a process group of its own.
 fn begin_long(place: &Place) -> Child {
     place.write("s.toml", SCENARIO);
     let mut command = place.command(&["testbed", "s.toml", "--scheme", "reps", "--dilation", "2000000"]);
@@ -119,7 +118,7 @@ fn real_packets_between_namespaces_beside_the_simulation() {
     assert_eq!(left_behind(), Vec::<String>::new(), "left behind after success");
     let replayed = place.run(&["replay", "record"]).expect(0).stdout;
     assert_eq!(replayed.matches("are those of the record").count(), 2, "{replayed}");
-    // If the record of a sent frame is changed, the replay must find the difference.
+    // The replay must find the change in the record of a sent frame.
     let path = place.path().join("record/run-0001/process-1.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("\"tail\":\"", "\"tail\":\"0", 1)).unwrap();
@@ -153,7 +152,7 @@ fn nothing_is_left_after_ctrl_c() {
     assert!(!processes.into_iter().any(is_running));
 }
 
-/// More signals reach the whole process group while the first one is handled, as if keys were pressed again.
+/// More signals reach the process group while the first one is handled, as if Ctrl-C were pressed again.
 #[test]
 fn nothing_is_left_after_several_signals() {
     let place = Place::new();
@@ -172,8 +171,8 @@ fn nothing_is_left_after_several_signals() {
     assert_eq!(left_behind(), Vec::<String>::new());
 }
 
-/// Every transport carries bytes through a testbed under losses, reordering and a cut link: 4 MiB, or the 1 GiB of the
-/// example if the environment variable `ANABRANCH_LONG` is set. Without privileges, pairs of sockets connect the nodes.
+/// Losses, reordering and a cut link affect the transfer. It has 4 MiB, or the 1 GiB of the example if the
+/// environment variable `ANABRANCH_LONG` is set. Without privileges, pairs of sockets connect the nodes.
 #[test]
 fn every_transport_carries_all_bytes_under_losses_and_a_cut_link() {
     let place = Place::new();
@@ -230,7 +229,7 @@ fn finished_runs_are_printed_whatever_becomes_of_the_others() {
     assert_eq!(document["runs"].as_array().unwrap().len(), 1, "{document}");
     assert_eq!(document["runs"][0]["bytes_checked"], 4 * 16384, "{document}");
     assert!(ended.stderr.contains("1 of 2 runs had finished"), "{}", ended.stderr);
-    // The record of the run that was ended is cut off somewhere.
+    // The files of the run that Ctrl-C ended may be cut off at any byte.
     let replayed = place.run(&["replay", "record"]).expect(1);
     assert_eq!(replayed.stdout.matches("are those of the record").count(), 2, "{}", replayed.stdout);
     assert!(replayed.stderr.contains("is cut off, because the run was ended early"), "{}", replayed.stderr);
@@ -298,7 +297,7 @@ fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
     place.run(&["testbed"]).expect(2);
 }
 
-/// One scheme of the figure has no form on the wire.
+/// HPCC cannot run on real packets.
 #[test]
 fn a_figure_on_real_packets_beside_its_simulation() {
     let place = Place::new();

@@ -54,9 +54,9 @@ fn jobs_that_did_not_finish_have_no_time() {
     assert!(page.contains("<td class=\"count\">0/4</td><td class=\"spare\">-</td><td>-</td>"));
 }
 
-/// A switch failure takes down one ToR of a plane, and with the ToR one port of each of its hosts. No route leads from
-/// one plane to another. The help therefore proposes a load balancer with which all flows finish, and no routing
-/// delay.
+/// A switch failure takes down one ToR of a plane, and with it one port of each host below it. No route leads from
+/// one plane to another, so a routing delay does not help. The help therefore proposes a load balancer with which all
+/// flows finish.
 #[test]
 fn flows_to_dead_ports_of_a_plane_need_another_balancer() {
     let place = Place::new();

@@ -3,8 +3,8 @@
 
 use crate::common::{Place, SMALL, edited};
 
-/// Runs `scenario` twice; the second time its results are read from disk. Both times, standard error, the JSON and the
-/// page must have the warnings in `says` and no others. Returns the warnings of the runs as values.
+/// Runs `scenario` twice, the second time from the stored results. The warnings in `says` must be on standard error,
+/// in the JSON and on the page, and the JSON must have no others. Returns the warnings of the runs as values.
 #[track_caller]
 fn warned(scenario: &str, says: &[&str]) -> serde_json::Value {
     let place = Place::new();
@@ -64,8 +64,8 @@ fn a_fault_after_the_end() {
         "fault.0 (link-down tor:0/up:0) begins at 500ms, and a run that loses nothing takes little more than";
     let after = "reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run";
     warned(&fault("500ms"), &[late, after]);
-    // The ideal time is 9.4 us. A fault at about twice that time causes no warning, because packets may still wait. A
-    // fault at about four times that time causes a warning, except in an oversubscribed fabric.
+    // At 20 us, about twice the ideal time, packets may still wait. At 40 us, they may still wait only in an
+    // oversubscribed fabric.
     check_warns(&fault("20us"), &[]);
     check_warns(&fault("40us"), &["begins at 40us, and a run that loses nothing takes little more than"]);
     let four = fault("40us").replace("tiers = 2", "tiers = 2\noversubscription = 4");
@@ -194,7 +194,6 @@ fn a_timeout_below_the_round_trip_of_messages() {
     warned(&longer, &[]);
 }
 
-/// Asserts that `anabranch check` gives the warnings in `says` and no others.
 #[track_caller]
 fn check_warns(scenario: &str, says: &[&str]) {
     let place = Place::new();
@@ -214,7 +213,7 @@ fn settings_that_count_for_nothing() {
     let swept = |key: &str| format!("{SMALL}{set}[sweep]\n\"{key}\" = [\"400KB\", \"500KB\"]\n");
     let says = "\"*.fabric.queue\" below [set] has no effect: \"*.fabric.queue\" overrides it in [sweep]";
     check_warns(&swept("*.fabric.queue"), &[says]);
-    // If only REPS is swept, the other schemes still use the setting.
+    // The setting still applies to the other schemes.
     check_warns(&swept("reps.fabric.queue"), &[]);
     let zip = "[[sweep.zip]]\n\"*.fabric.queue\" = [\"400KB\"]\n\"workload.bytes\" = [\"1KB\"]\n";
     check_warns(&format!("{SMALL}{set}{zip}"), &[says]);
@@ -237,13 +236,13 @@ fn a_rate_that_slows_no_link() {
     );
     check_warns(&rate("800Gbps"), &["rate = \"800Gbps\" slows none of them: the links have 400Gbps"]);
     check_warns(&rate("100Gbps"), &[]);
-    // In a sweep, it suffices that another value slows the links.
+    // It suffices that another value of the sweep slows the links.
     let swept = format!("{}[sweep]\n\"fault.0.rate\" = [\"400Gbps\", \"100Gbps\"]\n", rate("400Gbps"));
     check_warns(&swept, &[]);
 }
 
-/// There is a warning if a selector of a slow rate names one direction of a cable, unless the scenario sets
-/// `both_directions` or names the other direction too.
+/// A selector that names one direction of a cable causes a warning, unless the scenario sets `both_directions` or
+/// also names the other direction.
 #[test]
 fn a_slow_direction_that_may_not_be_meant() {
     let slow = |links: &str, more: &str| {
@@ -259,7 +258,6 @@ fn a_slow_direction_that_may_not_be_meant() {
     check_warns(&slow("tor:0/up:0", "both_directions = false\n"), &[]);
     check_warns(&slow("cable:tor:0/up:0", ""), &[]);
     check_warns(&slow("tor-uplinks:1", ""), &[]);
-    // The other direction is named by another selector.
     for other in ["cable:tor:0/up:0", "spine:0/down:0"] {
         let both = slow("x", "").replace("\"x\"", &format!("[\"{other}\", \"tor:0/up:0\"]"));
         check_warns(&both, &[]);

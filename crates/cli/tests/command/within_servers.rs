@@ -3,8 +3,8 @@
 
 use crate::common::Place;
 
-/// A folder with a trace for each number in `tensor`: a training step of 8 ranks whose collectives are among groups of
-/// that many ranks.
+/// A folder with a trace `tpN.txt` for each number N in `tensor`: a training step of 8 ranks with collectives among
+/// groups of N ranks.
 fn place(tensor: &[u32]) -> Place {
     let place = Place::new();
     for tensor in tensor {
@@ -48,8 +48,6 @@ fn it_runs_and_the_command_says_that_nothing_crosses_the_network() {
     assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(SAYS)), "{warnings:?}");
 }
 
-/// A sweep over the ranks of a group or of a server runs all its points, also those at which no message crosses the
-/// network.
 #[test]
 fn a_sweep_over_tensor_parallelism_passes_the_size_of_a_server() {
     let place = place(&[2, 4, 8]);

@@ -181,8 +181,8 @@ def check(driver, name, width, dark):
         faults.append(f"of {len(plots)} plots there is nothing in {empty}")
     if not driver.find_elements(By.CSS_SELECTOR, "details.values table") and plots:
         faults.append("no plot has its numbers in a table")
-    # On the league's page, axe examines every table cell, which takes half a minute. There it runs in only two of the
-    # four combinations of width and colours, so that each width is covered once, and each choice of colours too.
+    # On the league's page, axe examines every table cell, which takes half a minute. There it runs in two of the four
+    # combinations, so that each width and each choice of colours is covered once.
     once = name != "league" or (width == WIDTHS[1]) == dark
     violations = Axe().run(driver)["violations"] if once else []
     faults += [

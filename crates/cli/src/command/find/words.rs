@@ -4,8 +4,7 @@ use crate::question::Condition;
 use crate::source::Folder;
 use anabranch_sim::scenario::{Answer, Extremum, Find, Search};
 
-/// A number as text, without trailing zeros. A number with one digit before the point has at most three decimals, with
-/// two digits two, with three digits one, and with more digits none.
+/// Formats a number with at most three decimals and without trailing zeros. A larger number has fewer decimals.
 pub(super) fn significant(number: f64) -> String {
     let whole = format!("{:.0}", number.abs().trunc()).len();
     let text = format!("{number:.places$}", places = 4_usize.saturating_sub(whole));
@@ -45,7 +44,7 @@ pub(super) fn plain(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A clause about a search without an answer, with another range to try.
+/// A clause that says why a search has no answer and, if possible, where an answer may be.
 pub(super) fn unanswered(
     find: &Find,
     holds: &Condition,
@@ -86,8 +85,8 @@ pub(super) fn unanswered(
     }
 }
 
-/// The widest permitted range of the parameter beyond the last or the first end. The result is `None` for a list of
-/// values, and the reason as an `Err` if no wider range is permitted.
+/// The widest permitted range beyond the last or the first end, or as an `Err` the reason why there is none. The
+/// result is `None` for a list of values.
 fn range_beyond(
     find: &Find,
     holds: &Condition,
@@ -95,7 +94,7 @@ fn range_beyond(
     folder: &Folder,
 ) -> Option<Result<[toml::Value; 2], String>> {
     let mut refused = None;
-    // An end at which the condition measures a value must stay the same.
+    // The opposite end stays the same if the condition measures a value there.
     let [lowest, highest] = find.ends();
     let stays = |mut range: [toml::Value; 2]| {
         if holds.ends().any(|largest| largest != last) {
