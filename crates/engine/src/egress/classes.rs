@@ -25,7 +25,6 @@ pub struct ClassQueues {
 #[derive(Clone, Copy)]
 pub struct ClassQueue {
     data: Fifo,
-    /// The bytes in the queue.
     pub bytes: u32,
     /// The time since which the other end has paused the class. [`Time::NEVER`] if it has not.
     paused_since: Time,
@@ -58,12 +57,11 @@ impl ClassQueues {
         Some(ClassQueues { beyond, queues: vec![queue; ports * beyond], schedulers: vec![scheduler; ports] })
     }
 
-    /// The number of classes beyond the first one.
     pub fn beyond(&self) -> usize {
         self.beyond
     }
 
-    /// The queue of `class`, which is not the first one, at `port`.
+    /// `class` is not the first one.
     pub fn queue(&mut self, port: u16, class: u8) -> &mut ClassQueue {
         let index = self.index(port, class);
         &mut self.queues[index]
@@ -78,12 +76,10 @@ impl ClassQueues {
         (1..).zip(&self.queues[usize::from(port) * self.beyond..][..self.beyond])
     }
 
-    /// The scheduler of `port`.
     pub fn scheduler(&mut self, port: u16) -> &mut Scheduler {
         &mut self.schedulers[usize::from(port)]
     }
 
-    /// The bytes in the queues at `port`.
     pub fn bytes(&self, port: u16) -> u32 {
         self.of_port(port).map(|(_, queue)| queue.bytes).sum()
     }
@@ -125,7 +121,6 @@ impl<F: FreeTimes> Egress<F> {
         queue.iter(&self.pool)
     }
 
-    /// Whether `class` is paused at `port`.
     pub fn is_paused(&self, port: u16, class: u8) -> bool {
         match (&self.classes, class) {
             (Some(classes), 1..) => {

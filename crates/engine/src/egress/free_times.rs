@@ -6,8 +6,8 @@ use anabranch_base::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The times at which the ports of a node become free, at most one for each port. At a switch, the timers of pauses
-/// have further times, under a number that no port has.
+/// The times at which the ports of a node become free, at most one for each port. A switch also keeps the times of its
+/// pause timers here, under a port number that no port has.
 pub trait FreeTimes {
     /// Whether there can be only one port.
     fn is_one_port(&self) -> bool;
@@ -53,7 +53,6 @@ impl FreeTimes for OnePort {
     }
 }
 
-/// The times for a host.
 pub enum HostPorts {
     /// A NIC with one port.
     One(OnePort),
@@ -62,7 +61,6 @@ pub enum HostPorts {
 }
 
 impl HostPorts {
-    /// The times for a NIC with this number of ports.
     pub fn new(ports: u16) -> HostPorts {
         match ports {
             0 | 1 => HostPorts::One(OnePort::default()),
@@ -201,7 +199,6 @@ impl FreeTimes for DelayQueues {
     }
 }
 
-/// The times at which the ports of a switch become free, indexed by port.
 pub struct PortTimes {
     /// The time at which each port becomes free. [`Time::NEVER`] if it is not busy.
     times: Vec<Time>,
@@ -221,13 +218,13 @@ impl PortTimes {
         }
     }
 
-    /// The time at which `port` becomes free. [`Time::NEVER`] if it is not busy.
+    /// [`Time::NEVER`] if `port` is not busy.
     #[inline]
     pub fn of(&self, port: u16) -> Time {
         self.times[usize::from(port)]
     }
 
-    /// Sets the time at which `port` becomes free. [`Time::NEVER`] means that it is not busy.
+    /// A `time` of [`Time::NEVER`] means that `port` is not busy.
     #[inline]
     pub fn set(&mut self, port: u16, time: Time) {
         self.times[usize::from(port)] = time;
@@ -251,7 +248,7 @@ impl PortTimes {
         Some((block as u32 * u64::BITS + bits.trailing_zeros()) as u16)
     }
 
-    /// A lower bound of the times.
+    /// A lower bound of the times, which the caller of [`set_first`](Self::set_first) keeps.
     #[inline]
     pub fn first(&self) -> Time {
         self.first
@@ -280,7 +277,6 @@ impl PortTimes {
         }
     }
 
-    /// Sets the lower bound of the times.
     pub fn set_first(&mut self, first: Time) {
         self.first = first;
     }

@@ -132,7 +132,6 @@ mod tests {
         }
     }
 
-    /// Packets of different lengths: the bytes are in the ratio of the weights.
     #[test]
     fn shares_count_bytes() {
         let mut scheduler = Scheduler::new(&[share(0, 1), share(0, 3)], 1_000);
