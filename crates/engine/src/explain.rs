@@ -16,8 +16,7 @@ const LEAVES: &str = "take a balancer that leaves a path that loses (reps)";
 /// A round is a packet or a request, with its ACK. If a round succeeds with at least this probability, the limits of
 /// [`Stalled::longer_stall`] are long enough.
 const FREQUENT: f64 = 0.9;
-/// The probability with which a round succeeds at the loss rate that the advice proposes. A run easily outlasts such
-/// losses.
+/// The probability with which a round succeeds at the loss rate that the advice proposes.
 const EVEN: f64 = 0.5;
 /// The accepted probability that failed rounds in a row are taken for a stall.
 const UNLIKELY: f64 = 1e-6;
@@ -34,7 +33,7 @@ pub(crate) struct Stalled<'a> {
     pub cut_off: Option<([HostId; 2], usize)>,
     /// The delay after which routing follows a failure. None if routing never follows.
     pub routing_delay: Option<Duration>,
-    /// Whether entropy values name routes, which never change.
+    /// Whether entropy values name fixed routes.
     pub source_routed: bool,
     pub faults: &'a [FaultSpec],
     pub topology: &'a Topology,
@@ -209,8 +208,8 @@ impl Stalled<'_> {
         })
     }
 
-    /// The links or switches of a fault by their names in the scenario. If the fault is an error rate in the topology's
-    /// file, its place in that file follows.
+    /// The links, switches or hosts of a fault by their names in the scenario. If the fault is an error rate in the
+    /// topology's file, its place in that file follows.
     fn quoted_names(&self, fault: &FaultSpec) -> String {
         let names = format!("{:?}", fault.kind.names().0.to_string());
         let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());

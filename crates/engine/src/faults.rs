@@ -55,7 +55,7 @@ struct LinkHealth {
 
 /// One fault on one link.
 struct Interval {
-    /// The number of the fault, counted from 0, as in `fault.0`.
+    /// The number of the fault, counted from 0.
     fault: u16,
     schedule: Schedule,
     effect: Effect,
@@ -109,7 +109,6 @@ pub struct FaultHits {
 pub struct Hits(Vec<FaultHits>);
 
 impl Hits {
-    /// The counters of the fault with this number.
     pub fn of(&mut self, fault: u16) -> &mut FaultHits {
         let number = usize::from(fault);
         if self.0.len() <= number {
@@ -388,7 +387,6 @@ impl FaultPlan {
         !self.links.is_empty()
     }
 
-    /// Whether `link` is down at `time`.
     pub fn is_down(&self, link: LinkId, time: Time) -> bool {
         self.cut_by(link, time, time).is_some()
     }
@@ -419,7 +417,7 @@ impl Flapping {
     fn next_due(&self, after: Option<Time>) -> Time {
         let turn = self.schedule.next_change(after);
         let Some(delay) = self.routing_delay else { return turn };
-        // Routing follows a change after one delay. It is therefore updated when a change is that old.
+        // Routing is updated when a change is as old as the delay.
         let known = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
         turn.min(self.schedule.next_change(known) + delay)
     }

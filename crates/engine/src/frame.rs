@@ -15,7 +15,6 @@ pub struct Frame {
     pub telemetry: u32,
     /// The port at which the frame arrives or has arrived.
     pub port: u16,
-    /// Whether the frame is a packet or a pause frame.
     pub kind: FrameKind,
 }
 
@@ -99,8 +98,8 @@ pub mod event_kind {
     pub const INJECTOR: u64 = 6;
 }
 
-/// The position of an event among the events of its node: its time, then its kind. Among events with the same time
-/// and kind, their container decides.
+/// The position of an event among the events of its node: its time, then its kind. Among events with the same time and
+/// kind, the collection that holds them decides.
 ///
 /// The events of a cluster are merged by time, then by the number of the node, then by kind. Results rely on this
 /// order.

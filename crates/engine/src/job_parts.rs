@@ -112,8 +112,8 @@ fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time
     }
 }
 
-/// The intervals in which each rank of a job has computed. Simultaneous steps count once, and unfinished steps do not
-/// count.
+/// The intervals in which each rank of a job has computed. Simultaneous steps count once, and a step that has not ended
+/// counts until now.
 fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> Vec<ComputeIntervals> {
     let network = engine.network();
     let mut spans: Vec<Vec<[Time; 2]>> = vec![Vec::new(); job.hosts.len()];

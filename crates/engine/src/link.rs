@@ -12,7 +12,6 @@ pub const PAUSE_FRAME_BYTES: u16 = 64;
 /// The properties of links of one rate and latency.
 #[derive(Clone, Debug)]
 pub struct LinkKind {
-    /// The rate in bits per second.
     pub rate: Rate,
     /// The rate of the link without faults.
     pub usual_rate: Rate,
@@ -52,7 +51,6 @@ impl DelayClass {
 }
 
 impl LinkKind {
-    /// The size class of packets of `bytes` bytes.
     #[inline]
     pub fn class(&self, bytes: u16) -> SizeClass {
         if bytes == self.size_classes[0].bytes {
@@ -90,7 +88,6 @@ pub struct HopTimes {
 
 /// The kinds of links of a fabric. A kind is created when it is first used.
 pub struct LinkKindTable<'a> {
-    /// The kinds so far.
     pub kinds: Vec<LinkKind>,
     keys: Vec<([Rate; 2], Duration, Duration, bool)>,
     /// The delays for which nodes have a FIFO queue ([`DelayClass`]).
@@ -102,7 +99,7 @@ pub struct LinkKindTable<'a> {
 }
 
 impl<'a> LinkKindTable<'a> {
-    /// An empty table. `sizes` are the sizes of full packets and of ACKs. ECN marking follows `fabric`.
+    /// An empty table. `sizes` are the sizes of full packets and of ACKs.
     pub fn new(sizes: [u16; 2], fabric: &'a FabricSpec, facts: &PathFacts) -> Self {
         let facts = facts.of_port();
         LinkKindTable { kinds: Vec::new(), keys: Vec::new(), delays: Vec::new(), sizes, fabric, facts }

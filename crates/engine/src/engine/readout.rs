@@ -82,8 +82,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// The source and destination of the first unacknowledged message whose path is cut in either direction, and the
-    /// number of such messages.
+    /// The source and destination of the first unacknowledged message without a path that works in both directions now,
+    /// and the number of these messages.
     pub fn cut_off(&self) -> Option<([HostId; 2], usize)> {
         let (topology, now) = (self.network.topology, self.now());
         let alive = |link| self.network.faults.is_up(link, now);

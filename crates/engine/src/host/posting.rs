@@ -76,9 +76,9 @@ impl Host {
         self.next_call = timer.min(post).min(step);
     }
 
-    /// Handles the delivery or acknowledgement of a message of queue pair `qp`, or of a part of one, and starts the
-    /// messages and steps that this makes ready. Returns false if the transport reports a message that does not
-    /// belong to the connection or has already ended, which fails the run.
+    /// Handles the delivery or acknowledgement of a message, or of the part of it on queue pair `qp`, and starts the
+    /// messages and steps that become ready. Returns false if the message does not belong to the connection or has
+    /// already ended, which fails the run.
     pub(super) fn end_message<O: Observer>(
         &mut self,
         message: MessageId,

@@ -31,7 +31,6 @@ pub struct SenderSlot {
     ev: Option<u16>,
     /// The number of data packets whose entropy value differs from the value of the data packet before.
     pub path_changes: u32,
-    /// The transport's sender.
     pub sender: AnySender,
 }
 
@@ -65,7 +64,6 @@ impl SenderSlot {
         self.path_changes += u32::from(before.is_some_and(|before| before != ev));
     }
 
-    /// The entropy value of the sender's last data packet, if it has sent any.
     #[inline]
     pub fn last_ev(&self) -> Option<u16> {
         self.ev
@@ -92,7 +90,6 @@ pub struct Round {
 }
 
 impl Round {
-    /// A round robin without senders.
     pub const EMPTY: Round = Round { first: NONE, last: NONE };
 
     /// Adds the sender at `slot` to the end of the round robin, unless it is already in it.

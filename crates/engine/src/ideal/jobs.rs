@@ -93,8 +93,8 @@ impl Ideal<'_> {
     ///   joined directly). The ToRs of a host with several ports count together, over all planes.
     /// - Each processor, and the NVLinks of each GPU in either direction, whose steps run one after the other.
     ///
-    /// Each job's bound ignores the other jobs. Gates that other jobs open count as open, and so do gates that let one
-    /// message pass at a time (an all-to-all with few connections).
+    /// Each job's bound ignores the other jobs. Gates that other jobs open count as open. Gates that let one message
+    /// pass at a time (an all-to-all with few connections) also count as open.
     pub fn ccts(&self, workload: &Workload) -> Vec<Duration> {
         let mut gates = vec![Activations::NONE; workload.gates.len()];
         let of_messages = workload.activations.iter().map(|activation| activation.gate);
