@@ -45,12 +45,11 @@ pub struct Port {
     weight: u32,
     /// The bytes by which the control queue is ahead of its share while both queues wait.
     ahead: i64,
-    /// Whether an event is scheduled at the time when the link is free.
+    /// Whether an event is scheduled for the time when the link becomes free.
     pub busy: bool,
     /// Whether transmission needs the slow path ([`special`]) even without telemetry: the link has a fault at any
     /// time, the sending device has jitter or an inexact clock, or a PFC watchdog observes the port.
     pub impaired: bool,
-    /// Whether the data class is paused.
     pub paused: bool,
     /// Whether a pause frame is pending, which is sent ahead of everything else.
     pub pause_pending: bool,
@@ -116,7 +115,6 @@ impl Port {
         (data_waits && !self.paused).then_some(QueueClass::Data)
     }
 
-    /// Counts a packet of `bytes` bytes that leaves the queue of `class`.
     #[inline]
     pub fn count_left(&mut self, class: QueueClass, bytes: u16, control_waits: bool) {
         match class {
@@ -161,7 +159,6 @@ impl Port {
     }
 }
 
-/// The class of a queue at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueClass {
     /// Data, and other packets that wait with data.
@@ -174,7 +171,6 @@ pub enum QueueClass {
 pub struct Egress<F> {
     pub ports: Vec<Port>,
     pub node: NodeId,
-    /// The slots of all queues.
     pub pool: Pool,
     /// The times at which busy ports become free. At a switch, also the times of pause timers.
     pub free_times: F,
@@ -362,7 +358,6 @@ impl<F: FreeTimes> Egress<F> {
         (!self.has_impaired && !self.depths.is_empty()).then_some(&self.depths)
     }
 
-    /// Takes the next packet that may be sent by `port`.
     #[inline(always)]
     pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.ports[usize::from(port)].dequeue(&self.pool)?;

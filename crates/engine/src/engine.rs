@@ -116,7 +116,6 @@ pub struct ClassInputs<'a> {
     pub first_connection: u32,
 }
 
-/// The inputs of an engine.
 pub struct EngineInputs<'a> {
     pub topology: &'a Topology,
     /// Routes with every link up.
@@ -131,7 +130,6 @@ pub struct EngineInputs<'a> {
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// The traffic classes beyond the first one.
     pub classes: Vec<ClassInputs<'a>>,
     /// The shares of all classes. Empty if there is only one.
     pub shares: Vec<Share>,

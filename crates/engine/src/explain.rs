@@ -158,7 +158,6 @@ impl Stalled<'_> {
         format!("a loss of {probability:.digits$} or less a link, with {stall}")
     }
 
-    /// The number of packets of the longest message.
     fn packets(&self) -> u64 {
         self.longest.div_ceil(self.transport.framing().payload.0.max(1))
     }

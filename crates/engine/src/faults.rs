@@ -16,7 +16,6 @@ use anabranch_proto::{Packet, Repr};
 use schedule::Schedule;
 use std::ops::AddAssign;
 
-/// The faults of a run.
 pub struct FaultPlan {
     /// For each link, its index in `links` plus one, or 0 if it never has a fault. Empty in a run without faults.
     health_of: Vec<u32>,
@@ -46,14 +45,12 @@ pub enum Task {
     Reroute(Time),
 }
 
-/// The faults of one link.
 struct LinkHealth {
     faults: Vec<Interval>,
     /// The index of the kind that the link has without faults.
     normal: u16,
 }
 
-/// One fault on one link.
 struct Interval {
     /// The number of the fault, counted from 0.
     fault: u16,
@@ -80,9 +77,7 @@ enum Effect {
 /// The fate of a packet on its link, with the number of the fault that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The packet arrives at the end of the link.
     Arrives,
-    /// The link loses the packet.
     Lost(u16),
     /// The sending switch trims or drops the packet.
     DroppedByFault(u16),
@@ -224,7 +219,6 @@ impl FaultPlan {
         self.flaps.iter().fold(listed, |first, flap| first.min(flap.next_due(after)))
     }
 
-    /// The tasks at `time`, in their order.
     pub fn tasks_at(&self, time: Time) -> Vec<Task> {
         let from = self.agenda.partition_point(|(due, _)| *due < time);
         let listed = self.agenda[from..].iter().take_while(|(due, _)| *due == time).map(|(_, task)| *task);

@@ -18,7 +18,6 @@ pub struct Frame {
     pub kind: FrameKind,
 }
 
-/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
@@ -26,7 +25,6 @@ pub enum FrameKind {
     Resume,
     /// A pause frame that pauses a data class of the port at which it arrives (XOFF).
     Pause,
-    /// A packet.
     Packet,
 }
 
@@ -107,7 +105,6 @@ pub mod event_kind {
 pub struct Order(u64);
 
 impl Order {
-    /// The position after every event.
     pub const NEVER: Order = Order(u64::MAX);
     const LAST: Time = Time((u64::MAX >> 3) - 1);
 

@@ -360,7 +360,6 @@ impl Host {
         }
     }
 
-    /// Handles a packet for a sender.
     #[inline]
     fn handle_answer<O: Observer>(
         &mut self,

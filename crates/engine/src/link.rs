@@ -105,12 +105,10 @@ impl<'a> LinkKindTable<'a> {
         LinkKindTable { kinds: Vec::new(), keys: Vec::new(), delays: Vec::new(), sizes, fabric, facts }
     }
 
-    /// The kind of `link`.
     pub fn kind(&mut self, topology: &Topology, link: LinkId) -> u16 {
         self.kind_at_rate(topology, link, topology.ports[link.index()].rate)
     }
 
-    /// The kind of `link` when it runs at `rate`.
     pub fn kind_at_rate(&mut self, topology: &Topology, link: LinkId, rate: Rate) -> u16 {
         let port = &topology.ports[link.index()];
         let switch_latency = topology.switch(port.peer).map_or(Duration::ZERO, |switch| switch.latency);

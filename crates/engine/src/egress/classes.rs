@@ -21,7 +21,6 @@ pub struct ClassQueues {
     schedulers: Vec<Scheduler>,
 }
 
-/// The data queue of a class at a port.
 #[derive(Clone, Copy)]
 pub struct ClassQueue {
     data: Fifo,
@@ -35,7 +34,6 @@ pub struct ClassQueue {
 }
 
 impl ClassQueue {
-    /// Whether the other end has paused the class.
     pub fn is_paused(&self) -> bool {
         self.paused_since < Time::NEVER
     }
@@ -61,7 +59,7 @@ impl ClassQueues {
         self.beyond
     }
 
-    /// `class` is not the first one.
+    /// The queue of a class beyond the first one.
     pub fn queue(&mut self, port: u16, class: u8) -> &mut ClassQueue {
         let index = self.index(port, class);
         &mut self.queues[index]
@@ -102,7 +100,6 @@ impl ClassQueues {
 }
 
 impl<F: FreeTimes> Egress<F> {
-    /// The bytes of data of `class` that wait at `port`.
     pub fn bytes_of(&self, port: u16, class: u8) -> u32 {
         match (&self.classes, class) {
             (Some(classes), 1..) => {
@@ -112,7 +109,6 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// The data packets of `class` that wait at `port`.
     pub fn waiting_in(&self, port: u16, class: u8) -> impl Iterator<Item = &Frame> {
         let queue = match (&self.classes, class) {
             (Some(classes), 1..) => &classes.queues[classes.index(port, class)].data,
@@ -231,7 +227,6 @@ impl<F: FreeTimes> Egress<F> {
         self.classes.as_ref()?.of_port(port).find(pending).map(|(class, _)| class)
     }
 
-    /// Sets whether a pause frame of `class` is pending at `port`.
     pub fn set_pause_pending(&mut self, port: u16, class: u8, pending: bool) {
         match (&mut self.classes, class) {
             (Some(classes), 1..) => classes.queue(port, class).pause_pending = pending,

@@ -54,9 +54,7 @@ impl FreeTimes for OnePort {
 }
 
 pub enum HostPorts {
-    /// A NIC with one port.
     One(OnePort),
-    /// A NIC with several ports.
     Several(Box<DelayQueues>),
 }
 
@@ -209,7 +207,6 @@ pub struct PortTimes {
 }
 
 impl PortTimes {
-    /// The times of `ports` ports that are free.
     pub fn new(ports: usize) -> Self {
         PortTimes {
             times: vec![Time::NEVER; ports],
@@ -218,13 +215,11 @@ impl PortTimes {
         }
     }
 
-    /// [`Time::NEVER`] if `port` is not busy.
     #[inline]
     pub fn of(&self, port: u16) -> Time {
         self.times[usize::from(port)]
     }
 
-    /// A `time` of [`Time::NEVER`] means that `port` is not busy.
     #[inline]
     pub fn set(&mut self, port: u16, time: Time) {
         self.times[usize::from(port)] = time;

@@ -7,7 +7,6 @@ use anabranch_base::{GateId, HostId, LinkId, NodeId};
 use anabranch_fabric::Topology;
 use anabranch_workload::Done;
 
-/// The nodes of one thread.
 pub struct ThreadNodes {
     /// The nodes, by rising number.
     pub nodes: Vec<NodeId>,

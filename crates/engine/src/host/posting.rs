@@ -134,7 +134,7 @@ impl Host {
         at.effects.ready_work = ready;
     }
 
-    /// Begins the steps that are ready, in the order in which they became ready. Steps that take no time end immediately.
+    /// Begins the ready steps in the order in which they became ready. Steps that take no time end immediately.
     #[inline(never)]
     fn begin_steps<O>(&mut self, ready: &mut ReadyWork, at: &mut Context<'_, O>) {
         let mut next = 0;
