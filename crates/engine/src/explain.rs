@@ -122,9 +122,9 @@ impl Stalled<'_> {
         Longer { stall, max_time: is_over.then(|| over.rounded_up(2).min(Limits::MAX_TIME)) }
     }
 
-    /// The limits for a run in which a round succeeds with probability `chance`. A round is a packet or a request,
-    /// with its ACK. The stall limit exceeds the longest likely series of failed rounds, and the end time leaves room
-    /// until `parts` further rounds have succeeded. None if that end lies beyond [`Limits::MAX_TIME`].
+    /// The limits for a run in which a round succeeds with probability `chance`. The stall limit exceeds the longest
+    /// likely series of failed rounds, and the end time leaves room until `parts` further rounds have succeeded. None
+    /// if that end lies beyond [`Limits::MAX_TIME`].
     fn stall_for(&self, chance: f64, parts: u64) -> Option<Longer> {
         if chance >= FREQUENT {
             return Some(self.longer_stall());
@@ -162,8 +162,8 @@ impl Stalled<'_> {
         self.longest.div_ceil(self.transport.framing().payload.0.max(1))
     }
 
-    /// The probability that no packet and no ACK is lost on the longest path in all the round trips that a packet may
-    /// need.
+    /// The probability that neither a packet nor an ACK is lost in all round trips that a packet may need on the
+    /// longest path.
     fn round_chance(&self) -> f64 {
         let once: f64 = self.losses().map(|(lost, crossings)| libm::pow(1.0 - lost, crossings)).product();
         libm::pow(once, self.round_trips())

@@ -3,9 +3,10 @@
 //! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet, or with DCP up to
 //! a quota of packets (DCP, section 4.3). The congestion window, pacing and PFC limit each turn.
 //!
-//! A sender exists from its queue pair's first message until its last acknowledgement. A receiver exists from its
-//! first packet until about a base RTT after the sender is done. Until then it answers late duplicates, and later the
-//! host discards them. The memory for senders and receivers therefore grows with the number of concurrent flows only.
+//! A sender exists from its queue pair's first message until its last acknowledgement, or until the end of the run if
+//! the queue pair is shared by messages of an injector. A receiver exists from its first packet until about a base RTT
+//! after the sender is done. Until then it answers late duplicates, and later the host discards them. The memory for
+//! senders and receivers therefore grows with the number of concurrent flows only.
 
 mod classes;
 mod endpoints;

@@ -23,9 +23,8 @@ pub struct SenderSlot {
     most_at_ports: u8,
     /// The time of the next timer event; [`Time::NEVER`] if there is none.
     pub timer: Time,
-    /// The time of the timer event after `timer`, if one is scheduled. While pacing schedules an earlier event for
-    /// each packet, this field keeps the event of the later timeout valid, so that it is not scheduled again for each
-    /// packet. An event at neither of the two times is stale.
+    /// The time of a second scheduled timer event, the next one after `timer`. With pacing, `timer` changes for each
+    /// packet, while the event of the timeout stays valid here. An event at neither of the two times is stale.
     pub later: Time,
     /// The entropy value of the sender's last data packet.
     ev: Option<u16>,
