@@ -113,7 +113,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         failed_at.unwrap_or_else(|| latest(&self.locked()))
     }
 
-    /// Joins the observers of all shards. Returns none if there are no shards.
+    /// The joined observers of all shards. None if there are no shards.
     pub fn into_observer(self) -> Option<O> {
         let shards =
             self.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
