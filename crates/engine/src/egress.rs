@@ -194,7 +194,6 @@ pub struct Egress<F> {
 
 #[derive(Default)]
 pub struct NodeTelemetry {
-    /// The telemetry records of the packets at the node.
     pub records: Telemetry,
     /// The bytes sent by each port. Empty at hosts.
     sent: Vec<u64>,
@@ -338,7 +337,6 @@ impl<F: FreeTimes> Egress<F> {
         self.note_queued(port, at);
     }
 
-    /// Records that the queues of `port` have changed.
     #[inline]
     pub fn note_queued<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         let of_classes = self.classes.as_ref().map_or(0, |classes| classes.bytes(port));
@@ -552,7 +550,6 @@ mod tests {
         let (mut port, mut pool) = (port(), Pool::default());
         queue(&mut port, &mut pool, true);
         assert_eq!(send(&mut port, &mut pool), Some(true));
-        // The link is free, and nothing waits.
         assert_eq!(send(&mut port, &mut pool), None);
         queue(&mut port, &mut pool, false);
         queue(&mut port, &mut pool, true);

@@ -80,7 +80,6 @@ struct RunState {
     agenda_done: Option<Time>,
     watchdog: Watchdog,
     patience: Duration,
-    /// Whether some switch program needs notices of queue pairs.
     notify_programs: bool,
     /// The notices that programs have not received yet, sorted by time.
     pending_notices: VecDeque<Notice>,
@@ -437,7 +436,6 @@ fn first_failure<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Option<(Time, Fa
     failures.min_by_key(|(time, node, _)| (*time, *node)).map(|(time, _, failure)| (time, failure))
 }
 
-/// Moves arrivals over long links to the shards of their destinations.
 fn deliver_far<O: Observer>(shards: &mut [MutexGuard<'_, Shard<O>>]) {
     for from in 0..shards.len() {
         for far in std::mem::take(&mut shards[from].sent_far) {

@@ -37,10 +37,8 @@ pub(crate) struct Stalled<'a> {
     pub source_routed: bool,
     pub faults: &'a [FaultSpec],
     pub topology: &'a Topology,
-    /// The file of the fabric, if it is read from a file.
     pub file: Option<&'a str>,
     pub limits: &'a Limits,
-    /// Facts of the fabric's longest path.
     pub facts: &'a PathFacts,
     /// The time at which the run stalled.
     pub at: Time,

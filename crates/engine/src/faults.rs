@@ -241,7 +241,6 @@ impl FaultPlan {
         }
     }
 
-    /// The time at which the fault with this number first begins. None if it never begins.
     pub fn first_begin(&self, fault: u16) -> Option<Time> {
         self.first_begins.get(usize::from(fault)).copied().flatten()
     }
@@ -251,7 +250,6 @@ impl FaultPlan {
         self.find(link).is_some()
     }
 
-    /// Whether `link` carries packets at `time`.
     pub fn is_up(&self, link: LinkId, time: Time) -> bool {
         let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.schedule.holds_at(time);
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
@@ -375,7 +373,6 @@ impl FaultPlan {
         self.find(link)?.faults.iter().find(cut).map(|fault| fault.fault)
     }
 
-    /// Whether any link has a fault in this run.
     #[inline]
     pub fn hits_links(&self) -> bool {
         !self.links.is_empty()

@@ -41,7 +41,6 @@ impl Frame {
         Frame { packet, telemetry: 0, port, kind: FrameKind::Packet }
     }
 
-    /// A pause frame of a traffic class that arrives at `port`.
     pub fn pause(port: u16, class: u8, stop: bool) -> Self {
         let kind = if stop { FrameKind::Pause } else { FrameKind::Resume };
         let mut packet = FILLER;
@@ -108,7 +107,6 @@ impl Order {
     pub const NEVER: Order = Order(u64::MAX);
     const LAST: Time = Time((u64::MAX >> 3) - 1);
 
-    /// The position of an event of this [`event_kind`] at `time`.
     #[inline]
     pub fn new(time: Time, kind: u64) -> Self {
         debug_assert!(time <= Order::LAST, "events end before {time}");
@@ -133,7 +131,6 @@ impl Order {
         if self == Order::NEVER { Time::NEVER } else { Time(self.0 >> 3) }
     }
 
-    /// The [`event_kind`] of the event at this position.
     #[inline]
     pub fn kind(self) -> u64 {
         self.0 & 7

@@ -170,7 +170,6 @@ impl Node for Host {
 }
 
 impl Host {
-    /// The hosts of `network`, before the first event.
     pub fn all(network: &Network<'_>, link_kind_of: impl Fn(LinkId) -> u16) -> Vec<Host> {
         let mut hosts: Vec<Host> =
             (0..network.topology.hosts).map(|host| Host::new(network, HostId(host), &link_kind_of)).collect();

@@ -30,7 +30,7 @@ impl ComputeIntervals {
     }
 }
 
-/// A row for each rank and collective of the jobs that have steps.
+/// The rows of all ranks and of all collectives of the jobs that have steps.
 pub(crate) fn parts_of_jobs<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]) -> Vec<PartRow> {
     let jobs = engine.network().workload.jobs.iter().zip(rows).filter(|(job, _)| !job.steps.is_empty());
     let mut parts = Vec::new();

@@ -28,7 +28,6 @@ pub struct LinkKind {
     size_classes: [SizeClass; 2],
 }
 
-/// Packets of one size on links of one rate.
 #[derive(Clone, Copy, Debug)]
 pub struct SizeClass {
     bytes: u16,
@@ -234,7 +233,6 @@ fn clip(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }
 
-/// The limits of a port's queues, and the treatment of packets that do not fit.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
     /// The largest number of control bytes.

@@ -29,7 +29,6 @@ pub struct ClassQueue {
     paused_since: Time,
     /// The total length of the pauses that have ended.
     paused_for: Duration,
-    /// Whether a pause frame of the class is pending.
     pub pause_pending: bool,
 }
 
@@ -69,7 +68,6 @@ impl ClassQueues {
         usize::from(port) * self.beyond + usize::from(class) - 1
     }
 
-    /// The queues at `port`, with their classes.
     pub fn of_port(&self, port: u16) -> impl Iterator<Item = (u8, &ClassQueue)> {
         (1..).zip(&self.queues[usize::from(port) * self.beyond..][..self.beyond])
     }
@@ -209,7 +207,6 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
-    /// Whether a frame that may be sent is waiting at `port` in any class.
     pub fn has_work(&self, port: u16) -> bool {
         let of_class =
             |queue: &ClassQueue| queue.pause_pending || (!queue.data.is_empty() && !queue.is_paused());

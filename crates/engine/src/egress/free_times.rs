@@ -202,7 +202,6 @@ pub struct PortTimes {
     times: Vec<Time>,
     /// One bit for each port, in words for 64 ports. A bit is set if its port is busy.
     busy: Vec<u64>,
-    /// A lower bound of the times.
     first: Time,
 }
 
@@ -249,7 +248,6 @@ impl PortTimes {
         self.first
     }
 
-    /// Moves all times into `queues`.
     #[inline]
     pub fn move_to(&mut self, queues: &mut DelayQueues) {
         if self.first == Time::NEVER {
@@ -262,7 +260,6 @@ impl PortTimes {
         self.first = Time::NEVER;
     }
 
-    /// Moves all times from `queues` to this list.
     #[inline]
     pub fn take_from(&mut self, queues: &mut DelayQueues) {
         while queues.first != NEVER {

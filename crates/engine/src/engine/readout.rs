@@ -22,7 +22,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         totals(&self.locked())
     }
 
-    /// For each fault, the numbers of packets that it hit.
     pub fn fault_hits(&self) -> Hits {
         hits_of(&self.locked())
     }

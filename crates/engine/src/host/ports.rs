@@ -20,7 +20,6 @@ use anabranch_base::{NodeId, Time};
 use anabranch_proto::Packet;
 use anabranch_proto::lb::NicPorts;
 
-/// The choice among the ports of a NIC.
 #[derive(Clone, Copy)]
 pub(super) struct SeveralPorts {
     ports: u16,
@@ -100,7 +99,6 @@ impl SeveralPorts {
         port
     }
 
-    /// A bit mask of the ports of the NIC at `node` whose links are up, as far as the NIC knows.
     fn up_ports(&self, node: NodeId, now: Time, network: &Network<'_>) -> u16 {
         let is_up = |port: &u16| {
             let link = network.topology.link(node, *port);

@@ -12,7 +12,6 @@ use anabranch_workload::Done;
 use std::cmp::Reverse;
 
 impl Host {
-    /// Posts a message of this host.
     pub fn post<O: Observer>(&mut self, message: MessageId, at: &mut Context<'_, O>) {
         let network = at.network;
         let spec = network.message(message);

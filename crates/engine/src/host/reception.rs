@@ -47,7 +47,6 @@ pub(super) struct Reception {
     armed: Time,
 }
 
-/// The pauses that a port of a host sends.
 struct PortPauses {
     link: LinkId,
     state: PauseState,

@@ -13,7 +13,6 @@ pub struct SenderSlot {
     pub qp: u32,
     /// The slot of the next sender in the round robin.
     next: u32,
-    /// Whether the sender is in the round robin.
     ready: bool,
     /// Whether the queue pair became done while the sender was in the round robin.
     done: bool,
@@ -56,7 +55,6 @@ impl SenderSlot {
         SenderSlot { sender: with(self.sender), ..self }
     }
 
-    /// Records the entropy value of a data packet that leaves.
     #[inline]
     pub fn note_ev(&mut self, ev: u16) {
         let before = self.ev.replace(ev);
