@@ -1,5 +1,5 @@
-//! Nodes that a driver runs one by one: with a clock in place of synchronisation windows, and with links of its own in
-//! place of the mail.
+//! Nodes that a driver runs one by one. The driver replaces the engine's synchronisation windows by a clock, and its
+//! mail by links.
 //!
 //! A driver hands each node its arrivals, and calls the node when its next event is due. The node returns the frames
 //! that it sends, each with the time at which the next node may act on the frame. It also returns [`Signal`]s: effects
@@ -46,7 +46,7 @@ pub struct DrivenRun<'a> {
 }
 
 impl<'a> DrivenRun<'a> {
-    /// A run of `point` on its `fabric`. Measures and observers of the point are ignored.
+    /// A run of `point` on its `fabric`. Neither measures nor observers of the point have an effect.
     ///
     /// # Errors
     /// A part of the point cannot be built.
@@ -426,7 +426,7 @@ impl<'n> DrivenNode<'n> {
         let Network { faults, topology, scheme, .. } = self.network;
         let (settled, others): (Vec<Task>, Vec<Task>) =
             faults.tasks_at(due).into_iter().partition(|task| matches!(task, Task::SettlePause(_)));
-        // A switch that fails has no peer to resume any more, so pauses are settled first.
+        // A purge of a switch sends no XON if the pauses of its links are settled before.
         for task in settled.into_iter().chain(others) {
             match task {
                 Task::Purge(node, fault) if node == self.node() => self.with(|node, at| {
@@ -501,7 +501,7 @@ impl<'n> DrivenNode<'n> {
         Ok(())
     }
 
-    /// Runs the events before `bound` of a time, which is not before the present, and moves the present there.
+    /// Runs the events before `bound(time)`, and moves the present to `time`. A past `time` counts as the present.
     fn advance(&mut self, time: Time, bound: impl FnOnce(Time) -> Order) -> Result<(), String> {
         let time = time.max(self.now);
         self.run_before(bound(time), time)?;
@@ -564,7 +564,7 @@ impl<'n> DrivenNode<'n> {
         }
     }
 
-    /// The number of acknowledged messages and of steps that have ended at this node.
+    /// The number of acknowledged messages plus the number of ended steps at this node.
     pub fn ended(&self) -> u64 {
         self.counters.acknowledged + self.counters.steps
     }

@@ -29,20 +29,14 @@ pub struct Port {
     pub busy_until: Time,
     /// The data queue. With several traffic classes, it is the queue of the first class.
     pub data: Fifo,
-    /// The control queue. It is served by strict priority or by weight, and never interrupts a packet that is being
-    /// sent.
     pub control: Fifo,
-    /// Bytes in `data`.
     pub data_bytes: u32,
-    /// Bytes in `control`.
     pub control_bytes: u32,
     /// The most bytes that have waited at the same time.
     pub peak: u32,
-    /// The node at the other end of the link.
     pub peer: NodeId,
     /// The link on which the port sends.
     pub link: LinkId,
-    /// The number of the port at the other end of the link.
     pub peer_port: u16,
     /// The index of the kind of the port's link.
     pub link_kind: u16,
@@ -51,12 +45,11 @@ pub struct Port {
     weight: u32,
     /// The bytes by which the control queue is ahead of its share while both queues wait.
     ahead: i64,
-    /// Whether the link is busy. An event is then scheduled at the time when it becomes free.
+    /// Whether an event is scheduled for the time when the link becomes free.
     pub busy: bool,
     /// Whether transmission needs the slow path ([`special`]) even without telemetry: the link has a fault at any
     /// time, the sending device has jitter or an inexact clock, or a PFC watchdog observes the port.
     pub impaired: bool,
-    /// Whether the data class is paused.
     pub paused: bool,
     /// Whether a pause frame is pending, which is sent ahead of everything else.
     pub pause_pending: bool,
@@ -92,7 +85,6 @@ impl Port {
         !self.control.is_empty() || (!self.data.is_empty() && !self.paused) || self.pause_pending
     }
 
-    /// The bytes in both queues together.
     #[inline]
     pub fn queued(&self) -> u32 {
         self.data_bytes + self.control_bytes
@@ -109,8 +101,7 @@ impl Port {
         self.ahead <= 0
     }
 
-    /// The class that is served next, given which of data and control wait. Control is served by strict priority or by
-    /// weight, and data only if it is not paused.
+    /// The class that is served next. `waits` tells whether data waits, and whether control waits.
     #[inline]
     pub fn turn(&mut self, waits: [bool; 2]) -> Option<QueueClass> {
         let [data_waits, control_waits] = waits;
@@ -124,7 +115,6 @@ impl Port {
         (data_waits && !self.paused).then_some(QueueClass::Data)
     }
 
-    /// Counts a packet of `bytes` bytes that leaves the queue of `class`.
     #[inline]
     pub fn count_left(&mut self, class: QueueClass, bytes: u16, control_waits: bool) {
         match class {
@@ -169,7 +159,6 @@ impl Port {
     }
 }
 
-/// The class of a queue at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueClass {
     /// Data, and other packets that wait with data.
@@ -180,13 +169,10 @@ pub enum QueueClass {
 
 /// All ports of a node, with their queues.
 pub struct Egress<F> {
-    /// The ports, by number.
     pub ports: Vec<Port>,
-    /// The node.
     pub node: NodeId,
-    /// The slots of all queues.
     pub pool: Pool,
-    /// The times at which busy ports become free, and the times of the timers of pauses at a switch.
+    /// The times at which busy ports become free. At a switch, also the times of pause timers.
     pub free_times: F,
     /// Telemetry at the node, if the scheme's congestion control uses it.
     pub telemetry: Option<Box<NodeTelemetry>>,
@@ -206,10 +192,8 @@ pub struct Egress<F> {
     pub classes: Option<Box<ClassQueues>>,
 }
 
-/// Telemetry at a node.
 #[derive(Default)]
 pub struct NodeTelemetry {
-    /// The telemetry records of the packets at the node.
     pub records: Telemetry,
     /// The bytes sent by each port. Empty at hosts.
     sent: Vec<u64>,
@@ -334,7 +318,7 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// Queues a packet in the control or the data queue, whether it fits or not.
+    /// Queues a packet, whether it fits or not.
     #[inline]
     pub fn enqueue<O: Observer>(&mut self, port: u16, frame: &Frame, control: bool, at: &mut Context<'_, O>) {
         let out = &mut self.ports[usize::from(port)];
@@ -353,7 +337,6 @@ impl<F: FreeTimes> Egress<F> {
         self.note_queued(port, at);
     }
 
-    /// Records that the queues of `port` have changed.
     #[inline]
     pub fn note_queued<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         let of_classes = self.classes.as_ref().map_or(0, |classes| classes.bytes(port));
@@ -373,7 +356,6 @@ impl<F: FreeTimes> Egress<F> {
         (!self.has_impaired && !self.depths.is_empty()).then_some(&self.depths)
     }
 
-    /// Takes the next packet that may be sent by `port`.
     #[inline(always)]
     pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<SlotHandle> {
         let taken = self.ports[usize::from(port)].dequeue(&self.pool)?;
@@ -421,7 +403,6 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
-    /// The time at which `port` last began to send a data packet, if a PFC watchdog needs it.
     pub fn last_data(&self, port: u16) -> Option<Time> {
         self.last_data.get(usize::from(port)).copied()
     }
@@ -480,8 +461,7 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
         false => {
-            // Another host of this cluster, with one port, may have begun to send packets to the same node. The packets
-            // of that host in the link's buffer must be completed first.
+            // `LinkMail` may hold packets of a host with one port, which have to be in the mailbox first.
             at.link.finish(&mut at.out);
             at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port);
         }
@@ -570,7 +550,6 @@ mod tests {
         let (mut port, mut pool) = (port(), Pool::default());
         queue(&mut port, &mut pool, true);
         assert_eq!(send(&mut port, &mut pool), Some(true));
-        // The link is free, and nothing waits.
         assert_eq!(send(&mut port, &mut pool), None);
         queue(&mut port, &mut pool, false);
         queue(&mut port, &mut pool, true);

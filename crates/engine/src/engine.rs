@@ -67,8 +67,8 @@ pub struct PointBudget {
 }
 
 impl PointBudget {
-    /// Whether the budget suffices for the `recorded` points of events and the points of intervals until `now`. The
-    /// points of intervals alone always fit, since the end of the run is chosen so.
+    /// Whether the `recorded` points of events and the points of intervals until `now` are within the budget. The
+    /// points of intervals alone always fit, since they limit `max_time`.
     fn fits(&self, recorded: u64, now: Time) -> bool {
         recorded == 0 || recorded as f64 + self.per_second * (now.0 as f64 / 1e12) <= self.most as f64
     }
@@ -80,11 +80,9 @@ struct RunState {
     agenda_done: Option<Time>,
     watchdog: Watchdog,
     patience: Duration,
-    /// Whether some switch program needs notices of queue pairs.
     notify_programs: bool,
     /// The notices that programs have not received yet, sorted by time.
     pending_notices: VecDeque<Notice>,
-    /// Goodput over time, if the caller requests it.
     goodput: Option<Goodput>,
     outcome: Option<Result<(), Failure>>,
     /// The time of the failure of a node that ended the run.
@@ -108,7 +106,6 @@ impl RunState {
 
 /// The inputs of a traffic class beyond the first one.
 pub struct ClassInputs<'a> {
-    /// The scheme that carries the class's messages.
     pub scheme: &'a Scheme,
     /// Facts of the fabric's longest path for this scheme.
     pub facts: PathFacts,
@@ -118,17 +115,13 @@ pub struct ClassInputs<'a> {
     pub first_connection: u32,
 }
 
-/// The inputs of an engine.
 pub struct EngineInputs<'a> {
-    /// The fabric.
     pub topology: &'a Topology,
     /// Routes with every link up.
     pub routing: &'a Routing,
-    /// Messages and their start conditions.
     pub workload: &'a Workload,
     /// Faults, in the order of the scenario.
     pub faults: &'a [FaultSpec],
-    /// The scheme that carries the messages.
     pub scheme: &'a Scheme,
     /// Plans for the state of switches.
     pub switches: SwitchPlan,
@@ -136,16 +129,13 @@ pub struct EngineInputs<'a> {
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// The traffic classes beyond the first one.
     pub classes: Vec<ClassInputs<'a>>,
     /// The shares of all classes. Empty if there is only one.
     pub shares: Vec<Share>,
     /// The injection of messages that are posted while the run goes on. A run that may pause for its injector has one
     /// thread.
     pub injection: Option<Injection>,
-    /// Limits at which the run ends.
     pub limits: &'a Limits,
-    /// The number of points that the run's curves may have.
     pub points: PointBudget,
     /// Seed of every random stream.
     pub seed: u64,
@@ -199,8 +189,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let link_kind_of = |link: LinkId| link_kind_of[link.index()];
         let shards = shards(&network, switches, injection, &observer, threads, link_kind_of);
         let length = network.window.0;
-        // The slots are for the present synchronisation window and for those in which a frame usually arrives. Frames
-        // with longer delays go through `FarCalendar`.
+        // The slots are for the present synchronisation window and for up to `MAX_WINDOWS_AHEAD` later ones. Frames
+        // that arrive after these windows go through `FarCalendar`.
         let ahead = (network.longest_delay().0.div_ceil(length) as usize).clamp(1, MAX_WINDOWS_AHEAD);
         let slots = || (0..=ahead).map(|_| RwLock::new(WindowMail::new(topology.nodes() as usize))).collect();
         let window = Window::first(routing, ahead);
@@ -446,7 +436,6 @@ fn first_failure<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Option<(Time, Fa
     failures.min_by_key(|(time, node, _)| (*time, *node)).map(|(time, _, failure)| (time, failure))
 }
 
-/// Moves arrivals over long links to the shards of their destinations.
 fn deliver_far<O: Observer>(shards: &mut [MutexGuard<'_, Shard<O>>]) {
     for from in 0..shards.len() {
         for far in std::mem::take(&mut shards[from].sent_far) {

@@ -16,8 +16,7 @@ const LEAVES: &str = "take a balancer that leaves a path that loses (reps)";
 /// A round is a packet or a request, with its ACK. If a round succeeds with at least this probability, the limits of
 /// [`Stalled::longer_stall`] are long enough.
 const FREQUENT: f64 = 0.9;
-/// The probability with which a round succeeds at the loss rate that the advice proposes. A run easily outlasts such
-/// losses.
+/// The probability with which a round succeeds at the loss rate that the advice proposes.
 const EVEN: f64 = 0.5;
 /// The accepted probability that failed rounds in a row are taken for a stall.
 const UNLIKELY: f64 = 1e-6;
@@ -34,14 +33,12 @@ pub(crate) struct Stalled<'a> {
     pub cut_off: Option<([HostId; 2], usize)>,
     /// The delay after which routing follows a failure. None if routing never follows.
     pub routing_delay: Option<Duration>,
-    /// Whether entropy values name routes, which never change.
+    /// Whether entropy values name fixed routes.
     pub source_routed: bool,
     pub faults: &'a [FaultSpec],
     pub topology: &'a Topology,
-    /// The file of the fabric, if it is read from a file.
     pub file: Option<&'a str>,
     pub limits: &'a Limits,
-    /// Facts of the fabric's longest path.
     pub facts: &'a PathFacts,
     /// The time at which the run stalled.
     pub at: Time,
@@ -123,9 +120,9 @@ impl Stalled<'_> {
         Longer { stall, max_time: is_over.then(|| over.rounded_up(2).min(Limits::MAX_TIME)) }
     }
 
-    /// The limits for a run in which a round succeeds with probability `chance`. A round is a packet or a request,
-    /// with its ACK. The stall limit exceeds the longest likely series of failed rounds, and the end time leaves room
-    /// until `parts` further rounds have succeeded. None if that end lies beyond [`Limits::MAX_TIME`].
+    /// The limits for a run in which a round succeeds with probability `chance`. The stall limit exceeds the longest
+    /// likely series of failed rounds, and the end time leaves room until `parts` further rounds have succeeded. None
+    /// if that end lies beyond [`Limits::MAX_TIME`].
     fn stall_for(&self, chance: f64, parts: u64) -> Option<Longer> {
         if chance >= FREQUENT {
             return Some(self.longer_stall());
@@ -159,13 +156,12 @@ impl Stalled<'_> {
         format!("a loss of {probability:.digits$} or less a link, with {stall}")
     }
 
-    /// The number of packets of the longest message.
     fn packets(&self) -> u64 {
         self.longest.div_ceil(self.transport.framing().payload.0.max(1))
     }
 
-    /// The probability that no packet and no ACK is lost on the longest path in all the round trips that a packet may
-    /// need.
+    /// The probability that neither a packet nor an ACK is lost in all round trips that a packet may need on the
+    /// longest path.
     fn round_chance(&self) -> f64 {
         let once: f64 = self.losses().map(|(lost, crossings)| libm::pow(1.0 - lost, crossings)).product();
         libm::pow(once, self.round_trips())
@@ -209,8 +205,8 @@ impl Stalled<'_> {
         })
     }
 
-    /// The links or switches of a fault by their names in the scenario. If the fault is an error rate in the topology's
-    /// file, its place in that file follows.
+    /// The links, switches or hosts of a fault by their names in the scenario. If the fault is an error rate in the
+    /// topology's file, its place in that file follows.
     fn quoted_names(&self, fault: &FaultSpec) -> String {
         let names = format!("{:?}", fault.kind.names().0.to_string());
         let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());

@@ -7,19 +7,18 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// Arrivals over long links. With links of over a thousand kilometres, a heap of all arrivals would have millions of
-/// entries and cause a cache miss for each. Arrivals therefore wait unsorted in time bins. Only the arrivals of the
-/// bin in which the last synchronisation window ended are in a heap.
+/// entries and cause a cache miss for each. Arrivals therefore wait unsorted in time bins. Only the arrivals up to the
+/// bin in which the present synchronisation window ends are in a heap.
 #[derive(Default)]
 pub struct FarCalendar {
     /// The arrivals in bins before `horizon`. Each entry has the time and the index in `slab`.
     near: BinaryHeap<Reverse<(Time, u32)>>,
     slab: Vec<Option<FarArrival>>,
     free: Vec<u32>,
-    /// The number of the first bin whose arrivals may be in `bins`. Arrivals of earlier bins are in `near`.
+    /// The number of the first bin whose arrivals may be in `bins`.
     horizon: u64,
     /// The non-empty bins, by time divided by 2^[`BIN_BITS`] ps. Each bin consists of chunks.
     bins: BTreeMap<u64, Vec<Vec<FarArrival>>>,
-    /// Empty chunks for reuse.
     spare: Vec<Vec<FarArrival>>,
     /// The time of the first arrival in `bins`.
     first_binned: Option<Time>,
@@ -35,7 +34,6 @@ const BIN_BITS: u32 = 19;
 const CHUNK: usize = 32;
 
 impl FarCalendar {
-    /// Adds an arrival over a long link.
     pub fn add(&mut self, far: FarArrival) {
         let time = far.arrival.time;
         if time.0 >> BIN_BITS < self.horizon {
@@ -106,7 +104,6 @@ impl FarCalendar {
         self.due.sort_by_key(|far| (far.node, far.arrival.time));
     }
 
-    /// The arrivals of the present synchronisation window.
     pub fn due(&self) -> &[FarArrival] {
         &self.due
     }

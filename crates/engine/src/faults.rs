@@ -16,7 +16,6 @@ use anabranch_proto::{Packet, Repr};
 use schedule::Schedule;
 use std::ops::AddAssign;
 
-/// The faults of a run.
 pub struct FaultPlan {
     /// For each link, its index in `links` plus one, or 0 if it never has a fault. Empty in a run without faults.
     health_of: Vec<u32>,
@@ -46,16 +45,14 @@ pub enum Task {
     Reroute(Time),
 }
 
-/// The faults of one link.
 struct LinkHealth {
     faults: Vec<Interval>,
     /// The index of the kind that the link has without faults.
     normal: u16,
 }
 
-/// One fault on one link.
 struct Interval {
-    /// The number of the fault, counted from 0, as in `fault.0`.
+    /// The number of the fault, counted from 0.
     fault: u16,
     schedule: Schedule,
     effect: Effect,
@@ -80,9 +77,7 @@ enum Effect {
 /// The fate of a packet on its link, with the number of the fault that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The packet arrives at the end of the link.
     Arrives,
-    /// The link loses the packet.
     Lost(u16),
     /// The sending switch trims or drops the packet.
     DroppedByFault(u16),
@@ -109,7 +104,6 @@ pub struct FaultHits {
 pub struct Hits(Vec<FaultHits>);
 
 impl Hits {
-    /// The counters of the fault with this number.
     pub fn of(&mut self, fault: u16) -> &mut FaultHits {
         let number = usize::from(fault);
         if self.0.len() <= number {
@@ -225,7 +219,6 @@ impl FaultPlan {
         self.flaps.iter().fold(listed, |first, flap| first.min(flap.next_due(after)))
     }
 
-    /// The tasks at `time`, in their order.
     pub fn tasks_at(&self, time: Time) -> Vec<Task> {
         let from = self.agenda.partition_point(|(due, _)| *due < time);
         let listed = self.agenda[from..].iter().take_while(|(due, _)| *due == time).map(|(_, task)| *task);
@@ -248,7 +241,6 @@ impl FaultPlan {
         }
     }
 
-    /// The time at which the fault with this number first begins. None if it never begins.
     pub fn first_begin(&self, fault: u16) -> Option<Time> {
         self.first_begins.get(usize::from(fault)).copied().flatten()
     }
@@ -258,7 +250,6 @@ impl FaultPlan {
         self.find(link).is_some()
     }
 
-    /// Whether `link` carries packets at `time`.
     pub fn is_up(&self, link: LinkId, time: Time) -> bool {
         let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.schedule.holds_at(time);
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
@@ -382,13 +373,11 @@ impl FaultPlan {
         self.find(link)?.faults.iter().find(cut).map(|fault| fault.fault)
     }
 
-    /// Whether any link has a fault in this run.
     #[inline]
     pub fn hits_links(&self) -> bool {
         !self.links.is_empty()
     }
 
-    /// Whether `link` is down at `time`.
     pub fn is_down(&self, link: LinkId, time: Time) -> bool {
         self.cut_by(link, time, time).is_some()
     }
@@ -419,7 +408,7 @@ impl Flapping {
     fn next_due(&self, after: Option<Time>) -> Time {
         let turn = self.schedule.next_change(after);
         let Some(delay) = self.routing_delay else { return turn };
-        // Routing follows a change after one delay. It is therefore updated when a change is that old.
+        // Routing is updated when a change is as old as the delay.
         let known = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
         turn.min(self.schedule.next_change(known) + delay)
     }

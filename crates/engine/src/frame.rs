@@ -15,11 +15,9 @@ pub struct Frame {
     pub telemetry: u32,
     /// The port at which the frame arrives or has arrived.
     pub port: u16,
-    /// Whether the frame is a packet or a pause frame.
     pub kind: FrameKind,
 }
 
-/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
@@ -27,7 +25,6 @@ pub enum FrameKind {
     Resume,
     /// A pause frame that pauses a data class of the port at which it arrives (XOFF).
     Pause,
-    /// A packet.
     Packet,
 }
 
@@ -44,7 +41,6 @@ impl Frame {
         Frame { packet, telemetry: 0, port, kind: FrameKind::Packet }
     }
 
-    /// A pause frame of a traffic class that arrives at `port`.
     pub fn pause(port: u16, class: u8, stop: bool) -> Self {
         let kind = if stop { FrameKind::Pause } else { FrameKind::Resume };
         let mut packet = FILLER;
@@ -99,8 +95,8 @@ pub mod event_kind {
     pub const INJECTOR: u64 = 6;
 }
 
-/// The position of an event among the events of its node: its time, then its kind. Among events with the same time
-/// and kind, their container decides.
+/// The position of an event among the events of its node: its time, then its kind. Among events with the same time and
+/// kind, the collection that holds them decides.
 ///
 /// The events of a cluster are merged by time, then by the number of the node, then by kind. Results rely on this
 /// order.
@@ -108,11 +104,9 @@ pub mod event_kind {
 pub struct Order(u64);
 
 impl Order {
-    /// The position after every event.
     pub const NEVER: Order = Order(u64::MAX);
     const LAST: Time = Time((u64::MAX >> 3) - 1);
 
-    /// The position of an event of this [`event_kind`] at `time`.
     #[inline]
     pub fn new(time: Time, kind: u64) -> Self {
         debug_assert!(time <= Order::LAST, "events end before {time}");
@@ -137,7 +131,6 @@ impl Order {
         if self == Order::NEVER { Time::NEVER } else { Time(self.0 >> 3) }
     }
 
-    /// The [`event_kind`] of the event at this position.
     #[inline]
     pub fn kind(self) -> u64 {
         self.0 & 7

@@ -22,7 +22,6 @@ impl Goodput {
         Goodput { every, due: Time::ZERO + every, points: Vec::new() }
     }
 
-    /// Whether the next point is due.
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.due
     }

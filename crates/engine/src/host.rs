@@ -1,11 +1,12 @@
 //! Hosts: NICs with their queue pairs.
 //!
-//! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet. With DCP, a turn
-//! is all packets up to a quota (DCP, section 4.3). The congestion window, pacing and PFC limit each turn.
+//! A NIC sends control packets first, then serves its queue pairs round robin. A turn is one packet, or with DCP up to
+//! a quota of packets (DCP, section 4.3). The congestion window, pacing and PFC limit each turn.
 //!
-//! A sender exists from its queue pair's first message until its last acknowledgement. A receiver exists from its
-//! first packet until about a base RTT after the sender is done. Until then it answers late duplicates, and later the
-//! host discards them. The memory for senders and receivers therefore grows with the number of concurrent flows only.
+//! A sender exists from its queue pair's first message until its last acknowledgement, or until the end of the run if
+//! the queue pair is shared by messages of an injector. A receiver exists from its first packet until about a base RTT
+//! after the sender is done. Until then it answers late duplicates, and later the host discards them. The memory for
+//! senders and receivers therefore grows with the number of concurrent flows only.
 
 mod classes;
 mod endpoints;
@@ -61,7 +62,6 @@ const SENDER_LINES: usize = 8;
 /// The number of the only port of most hosts.
 const PORT: u16 = 0;
 
-/// The whole state of a host.
 pub struct Host {
     id: HostId,
     egress: Egress<HostPorts>,
@@ -170,7 +170,6 @@ impl Node for Host {
 }
 
 impl Host {
-    /// The hosts of `network`, before the first event.
     pub fn all(network: &Network<'_>, link_kind_of: impl Fn(LinkId) -> u16) -> Vec<Host> {
         let mut hosts: Vec<Host> =
             (0..network.topology.hosts).map(|host| Host::new(network, HostId(host), &link_kind_of)).collect();
@@ -265,12 +264,10 @@ impl Host {
         }
     }
 
-    /// The ports of the NIC with their queues.
     pub fn egress(&self) -> &Egress<HostPorts> {
         &self.egress
     }
 
-    /// The ports of the NIC with their queues, for tests that damage them.
     #[cfg(test)]
     pub fn egress_mut(&mut self) -> &mut Egress<HostPorts> {
         &mut self.egress
@@ -287,7 +284,6 @@ impl Host {
         self.senders = slots.map(|slot| slot.with_sender(&with)).collect();
     }
 
-    /// The totals of the counters of all senders of the host.
     pub fn counters(&self) -> Totals {
         self.open_qps()
             .fold(self.totals, |totals, qp| totals.add(self.senders[qp.index as usize].sender.counters()))
@@ -317,7 +313,6 @@ impl Host {
         self.fresh_of_closed + fresh.sum::<u64>()
     }
 
-    /// The number of telemetry records that wait for an ACK.
     pub fn waiting_telemetry(&self) -> u64 {
         self.incoming.iter().filter(|qp| qp.telemetry > 0).count() as u64
     }
@@ -365,7 +360,6 @@ impl Host {
         }
     }
 
-    /// Handles a packet for a sender.
     #[inline]
     fn handle_answer<O: Observer>(
         &mut self,

@@ -21,7 +21,6 @@ use std::collections::BTreeMap;
 /// The injector, with the state that the cluster of all hosts keeps for it.
 pub struct Injection {
     injector: Box<dyn Injector>,
-    /// Whether the run may pause when the injector is not ready.
     may_pause: bool,
     due: Time,
     /// The shared connections. The key is the sender, the receiver and the number.
@@ -54,7 +53,6 @@ impl Injection {
         self.due
     }
 
-    /// The position of the next call among the events.
     pub fn next(&self) -> Order {
         if self.due == Time::NEVER { Order::NEVER } else { Order::chosen(self.due, event_kind::INJECTOR) }
     }

@@ -30,7 +30,7 @@ impl ComputeIntervals {
     }
 }
 
-/// A row for each rank and collective of the jobs that have steps.
+/// The rows of all ranks and of all collectives of the jobs that have steps.
 pub(crate) fn parts_of_jobs<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]) -> Vec<PartRow> {
     let jobs = engine.network().workload.jobs.iter().zip(rows).filter(|(job, _)| !job.steps.is_empty());
     let mut parts = Vec::new();
@@ -112,8 +112,8 @@ fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time
     }
 }
 
-/// The intervals in which each rank of a job has computed. Simultaneous steps count once, and unfinished steps do not
-/// count.
+/// The intervals in which each rank of a job has computed. Simultaneous steps count once, and a step that has not ended
+/// counts until now.
 fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> Vec<ComputeIntervals> {
     let network = engine.network();
     let mut spans: Vec<Vec<[Time; 2]>> = vec![Vec::new(); job.hosts.len()];

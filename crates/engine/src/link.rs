@@ -12,7 +12,6 @@ pub const PAUSE_FRAME_BYTES: u16 = 64;
 /// The properties of links of one rate and latency.
 #[derive(Clone, Debug)]
 pub struct LinkKind {
-    /// The rate in bits per second.
     pub rate: Rate,
     /// The rate of the link without faults.
     pub usual_rate: Rate,
@@ -29,7 +28,6 @@ pub struct LinkKind {
     size_classes: [SizeClass; 2],
 }
 
-/// Packets of one size on links of one rate.
 #[derive(Clone, Copy, Debug)]
 pub struct SizeClass {
     bytes: u16,
@@ -52,7 +50,6 @@ impl DelayClass {
 }
 
 impl LinkKind {
-    /// The size class of packets of `bytes` bytes.
     #[inline]
     pub fn class(&self, bytes: u16) -> SizeClass {
         if bytes == self.size_classes[0].bytes {
@@ -90,7 +87,6 @@ pub struct HopTimes {
 
 /// The kinds of links of a fabric. A kind is created when it is first used.
 pub struct LinkKindTable<'a> {
-    /// The kinds so far.
     pub kinds: Vec<LinkKind>,
     keys: Vec<([Rate; 2], Duration, Duration, bool)>,
     /// The delays for which nodes have a FIFO queue ([`DelayClass`]).
@@ -102,18 +98,16 @@ pub struct LinkKindTable<'a> {
 }
 
 impl<'a> LinkKindTable<'a> {
-    /// An empty table. `sizes` are the sizes of full packets and of ACKs. ECN marking follows `fabric`.
+    /// An empty table. `sizes` are the sizes of full packets and of ACKs.
     pub fn new(sizes: [u16; 2], fabric: &'a FabricSpec, facts: &PathFacts) -> Self {
         let facts = facts.of_port();
         LinkKindTable { kinds: Vec::new(), keys: Vec::new(), delays: Vec::new(), sizes, fabric, facts }
     }
 
-    /// The kind of `link`.
     pub fn kind(&mut self, topology: &Topology, link: LinkId) -> u16 {
         self.kind_at_rate(topology, link, topology.ports[link.index()].rate)
     }
 
-    /// The kind of `link` when it runs at `rate`.
     pub fn kind_at_rate(&mut self, topology: &Topology, link: LinkId, rate: Rate) -> u16 {
         let port = &topology.ports[link.index()];
         let switch_latency = topology.switch(port.peer).map_or(Duration::ZERO, |switch| switch.latency);
@@ -239,7 +233,6 @@ fn clip(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }
 
-/// The limits of a port's queues, and the treatment of packets that do not fit.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
     /// The largest number of control bytes.

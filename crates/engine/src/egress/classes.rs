@@ -21,22 +21,18 @@ pub struct ClassQueues {
     schedulers: Vec<Scheduler>,
 }
 
-/// The data queue of a class at a port.
 #[derive(Clone, Copy)]
 pub struct ClassQueue {
     data: Fifo,
-    /// The bytes in the queue.
     pub bytes: u32,
     /// The time since which the other end has paused the class. [`Time::NEVER`] if it has not.
     paused_since: Time,
     /// The total length of the pauses that have ended.
     paused_for: Duration,
-    /// Whether a pause frame of the class is pending.
     pub pause_pending: bool,
 }
 
 impl ClassQueue {
-    /// Whether the other end has paused the class.
     pub fn is_paused(&self) -> bool {
         self.paused_since < Time::NEVER
     }
@@ -58,12 +54,11 @@ impl ClassQueues {
         Some(ClassQueues { beyond, queues: vec![queue; ports * beyond], schedulers: vec![scheduler; ports] })
     }
 
-    /// The number of classes beyond the first one.
     pub fn beyond(&self) -> usize {
         self.beyond
     }
 
-    /// The queue of `class`, which is not the first one, at `port`.
+    /// The queue of a class beyond the first one.
     pub fn queue(&mut self, port: u16, class: u8) -> &mut ClassQueue {
         let index = self.index(port, class);
         &mut self.queues[index]
@@ -73,17 +68,14 @@ impl ClassQueues {
         usize::from(port) * self.beyond + usize::from(class) - 1
     }
 
-    /// The queues at `port`, with their classes.
     pub fn of_port(&self, port: u16) -> impl Iterator<Item = (u8, &ClassQueue)> {
         (1..).zip(&self.queues[usize::from(port) * self.beyond..][..self.beyond])
     }
 
-    /// The scheduler of `port`.
     pub fn scheduler(&mut self, port: u16) -> &mut Scheduler {
         &mut self.schedulers[usize::from(port)]
     }
 
-    /// The bytes in the queues at `port`.
     pub fn bytes(&self, port: u16) -> u32 {
         self.of_port(port).map(|(_, queue)| queue.bytes).sum()
     }
@@ -106,7 +98,6 @@ impl ClassQueues {
 }
 
 impl<F: FreeTimes> Egress<F> {
-    /// The bytes of data of `class` that wait at `port`.
     pub fn bytes_of(&self, port: u16, class: u8) -> u32 {
         match (&self.classes, class) {
             (Some(classes), 1..) => {
@@ -116,7 +107,6 @@ impl<F: FreeTimes> Egress<F> {
         }
     }
 
-    /// The data packets of `class` that wait at `port`.
     pub fn waiting_in(&self, port: u16, class: u8) -> impl Iterator<Item = &Frame> {
         let queue = match (&self.classes, class) {
             (Some(classes), 1..) => &classes.queues[classes.index(port, class)].data,
@@ -125,7 +115,6 @@ impl<F: FreeTimes> Egress<F> {
         queue.iter(&self.pool)
     }
 
-    /// Whether `class` is paused at `port`.
     pub fn is_paused(&self, port: u16, class: u8) -> bool {
         match (&self.classes, class) {
             (Some(classes), 1..) => {
@@ -218,7 +207,6 @@ impl<F: FreeTimes> Egress<F> {
         true
     }
 
-    /// Whether a frame that may be sent is waiting at `port` in any class.
     pub fn has_work(&self, port: u16) -> bool {
         let of_class =
             |queue: &ClassQueue| queue.pause_pending || (!queue.data.is_empty() && !queue.is_paused());
@@ -236,7 +224,6 @@ impl<F: FreeTimes> Egress<F> {
         self.classes.as_ref()?.of_port(port).find(pending).map(|(class, _)| class)
     }
 
-    /// Sets whether a pause frame of `class` is pending at `port`.
     pub fn set_pause_pending(&mut self, port: u16, class: u8, pending: bool) {
         match (&mut self.classes, class) {
             (Some(classes), 1..) => classes.queue(port, class).pause_pending = pending,

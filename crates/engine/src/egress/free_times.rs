@@ -6,8 +6,8 @@ use anabranch_base::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The times at which the ports of a node become free, at most one for each port. At a switch, the timers of pauses
-/// have further times, under a number that no port has.
+/// The times at which the ports of a node become free, at most one for each port. A switch also keeps the times of its
+/// pause timers here, under a port number that no port has.
 pub trait FreeTimes {
     /// Whether there can be only one port.
     fn is_one_port(&self) -> bool;
@@ -53,16 +53,12 @@ impl FreeTimes for OnePort {
     }
 }
 
-/// The times for a host.
 pub enum HostPorts {
-    /// A NIC with one port.
     One(OnePort),
-    /// A NIC with several ports.
     Several(Box<DelayQueues>),
 }
 
 impl HostPorts {
-    /// The times for a NIC with this number of ports.
     pub fn new(ports: u16) -> HostPorts {
         match ports {
             0 | 1 => HostPorts::One(OnePort::default()),
@@ -201,18 +197,15 @@ impl FreeTimes for DelayQueues {
     }
 }
 
-/// The times at which the ports of a switch become free, indexed by port.
 pub struct PortTimes {
     /// The time at which each port becomes free. [`Time::NEVER`] if it is not busy.
     times: Vec<Time>,
     /// One bit for each port, in words for 64 ports. A bit is set if its port is busy.
     busy: Vec<u64>,
-    /// A lower bound of the times.
     first: Time,
 }
 
 impl PortTimes {
-    /// The times of `ports` ports that are free.
     pub fn new(ports: usize) -> Self {
         PortTimes {
             times: vec![Time::NEVER; ports],
@@ -221,13 +214,11 @@ impl PortTimes {
         }
     }
 
-    /// The time at which `port` becomes free. [`Time::NEVER`] if it is not busy.
     #[inline]
     pub fn of(&self, port: u16) -> Time {
         self.times[usize::from(port)]
     }
 
-    /// Sets the time at which `port` becomes free. [`Time::NEVER`] means that it is not busy.
     #[inline]
     pub fn set(&mut self, port: u16, time: Time) {
         self.times[usize::from(port)] = time;
@@ -251,13 +242,12 @@ impl PortTimes {
         Some((block as u32 * u64::BITS + bits.trailing_zeros()) as u16)
     }
 
-    /// A lower bound of the times.
+    /// A lower bound of the times, which the caller of [`set_first`](Self::set_first) keeps.
     #[inline]
     pub fn first(&self) -> Time {
         self.first
     }
 
-    /// Moves all times into `queues`.
     #[inline]
     pub fn move_to(&mut self, queues: &mut DelayQueues) {
         if self.first == Time::NEVER {
@@ -270,7 +260,6 @@ impl PortTimes {
         self.first = Time::NEVER;
     }
 
-    /// Moves all times from `queues` to this list.
     #[inline]
     pub fn take_from(&mut self, queues: &mut DelayQueues) {
         while queues.first != NEVER {
@@ -280,7 +269,6 @@ impl PortTimes {
         }
     }
 
-    /// Sets the lower bound of the times.
     pub fn set_first(&mut self, first: Time) {
         self.first = first;
     }

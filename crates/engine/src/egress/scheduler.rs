@@ -8,7 +8,6 @@
 
 use crate::spec::Share;
 
-/// The scheduler of a port.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// The priorities, highest first.
@@ -58,7 +57,6 @@ impl Scheduler {
         self.levels.iter_mut().find_map(|level| level.next(&mut waits))
     }
 
-    /// Counts a packet of `bytes` bytes that `class` sends.
     pub fn count(&mut self, class: u8, bytes: u16) {
         for level in &mut self.levels {
             if let Some(position) = level.classes.iter().position(|known| *known == class) {
@@ -132,7 +130,6 @@ mod tests {
         }
     }
 
-    /// Packets of different lengths: the bytes are in the ratio of the weights.
     #[test]
     fn shares_count_bytes() {
         let mut scheduler = Scheduler::new(&[share(0, 1), share(0, 3)], 1_000);

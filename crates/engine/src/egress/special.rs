@@ -17,7 +17,6 @@ pub(super) struct Jitter {
 }
 
 impl Jitter {
-    /// The jitter of `node`. None unless the node is a host whose NIC has jitter.
     pub fn of(network: &Network<'_>, node: NodeId) -> Option<Jitter> {
         let most = network.scheme.fabric.nic_jitter;
         let random = || stream(network.seed, u64::from(node.0), Purpose::NicJitter);
@@ -39,7 +38,6 @@ pub(super) struct Clock {
 const BILLION: i64 = 1_000_000_000;
 
 impl Clock {
-    /// The clock of `node`, which has this number of ports. None if clocks are exact.
     pub fn of(network: &Network<'_>, node: NodeId, ports: usize) -> Option<Clock> {
         let most = u64::from(network.scheme.fabric.clock_ppm) * 1_000;
         let drawn = || stream(network.seed, u64::from(node.0), Purpose::Clock).up_to(2 * most);

@@ -19,11 +19,9 @@ pub struct Barrier {
 #[derive(Debug)]
 pub struct Broken;
 
-/// The number of spins before a thread yields.
 const SPINS: u32 = 1_000;
 
 impl Barrier {
-    /// A barrier for `threads` threads.
     pub fn new(threads: usize) -> Self {
         Barrier {
             threads,

@@ -7,14 +7,12 @@ use anabranch_base::{GateId, HostId, LinkId, NodeId};
 use anabranch_fabric::Topology;
 use anabranch_workload::Done;
 
-/// The nodes of one thread.
 pub struct ThreadNodes {
     /// The nodes, by rising number.
     pub nodes: Vec<NodeId>,
 }
 
 impl ThreadNodes {
-    /// Whether `node` belongs to this thread.
     pub fn contains(&self, node: &NodeId) -> bool {
         self.nodes.binary_search(node).is_ok()
     }
@@ -43,9 +41,9 @@ impl Sets {
     }
 }
 
-/// The clusters of more than one node, each sorted by number. All hosts whose messages or steps open a gate or wait
-/// for that gate are in one cluster. Two switches are in one cluster if the observer compares their queues. If
-/// messages are `injected` while the run goes on, all hosts form one cluster.
+/// The clusters of more than one node, each sorted by number. All hosts at which a gate is opened, and all hosts whose
+/// messages or steps wait for that gate, are in one cluster. Two switches are in one cluster if the observer compares
+/// their queues. If messages are `injected` while the run goes on, all hosts form one cluster.
 pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool) -> Vec<Vec<NodeId>> {
     let nodes = network.topology.nodes();
     let mut sets = Sets((0..nodes).collect());

@@ -17,13 +17,11 @@ use anabranch_results::SeriesRow;
 use std::sync::PoisonError;
 
 impl<'a, O: Observer> Engine<'a, O> {
-    /// The totals of the run so far.
     #[cfg(test)]
     pub fn counters(&self) -> Counters {
         totals(&self.locked())
     }
 
-    /// For each fault, the numbers of packets that it hit.
     pub fn fault_hits(&self) -> Hits {
         hits_of(&self.locked())
     }
@@ -33,7 +31,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.network.faults.first_begin(fault)
     }
 
-    /// The totals of all nodes.
     pub fn node_totals(&self) -> NodeTotals {
         let latest = self.now();
         let shards = self.locked();
@@ -72,7 +69,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         (0..self.network.connections()).map(of_connection).collect()
     }
 
-    /// The data that all nodes share.
     pub fn network(&self) -> &Network<'a> {
         &self.network
     }
@@ -85,8 +81,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// The source and destination of the first unacknowledged message that has no path left now, and the number of such
-    /// messages.
+    /// The source and destination of the first unacknowledged message without a path that works in both directions now,
+    /// and the number of these messages.
     pub fn cut_off(&self) -> Option<([HostId; 2], usize)> {
         let (topology, now) = (self.network.topology, self.now());
         let alive = |link| self.network.faults.is_up(link, now);
@@ -116,7 +112,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         failed_at.unwrap_or_else(|| latest(&self.locked()))
     }
 
-    /// Ends the run and returns the observer.
+    /// The joined observers of all shards. None if there are no shards.
     pub fn into_observer(self) -> Option<O> {
         let shards =
             self.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));

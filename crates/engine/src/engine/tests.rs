@@ -135,7 +135,6 @@ fn undamaged_runs_end_well_after_a_break() {
     }
 }
 
-/// A frame disappears from a queue without being counted.
 #[test]
 fn a_frame_that_a_switch_loses_is_missed() {
     TestRun::new(REPS).assert_broken("packets sent", |_, switches, _| {
@@ -155,7 +154,6 @@ fn lose_frame(switch: &mut Switch) -> bool {
     })
 }
 
-/// A packet that no host has sent is counted as consumed.
 #[test]
 fn a_packet_from_nowhere_is_one_too_many() {
     TestRun::new(REPS).assert_broken("packets sent", |hosts, _, counters| {
@@ -198,9 +196,7 @@ enum FalseReport {
     Twice,
     Never,
     Always,
-    /// A message of another queue pair is reported.
     Another,
-    /// A message that does not exist is reported.
     Unknown,
 }
 

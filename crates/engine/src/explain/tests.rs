@@ -98,7 +98,6 @@ fn stall<'a>(
 
 const FILE: &str = "inputs/pair.txt";
 
-/// Two hosts whose links have this error rate.
 fn lossy(rate: f64) -> Topology {
     let text = format!("3 1 2\n2\n0 2 400Gbps 1us {rate}\n1 2 400Gbps 1us {rate}\n");
     anabranch_fabric::parse_ns3(FILE, &text, Duration::ZERO).unwrap()

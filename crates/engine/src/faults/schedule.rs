@@ -3,7 +3,6 @@
 
 use anabranch_base::{Duration, Time};
 
-/// The times at which a fault is in effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
     pub from: Time,
@@ -14,7 +13,6 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Whether the fault is in effect at `time`.
     pub fn holds_at(&self, time: Time) -> bool {
         let down = |(period, down_for): (Duration, Duration)| time.since(self.from).0 % period.0 < down_for.0;
         self.from <= time && time < self.until && self.flap.is_none_or(down)

@@ -6,7 +6,6 @@ use crate::context::Context;
 use crate::network::Network;
 use crate::observer::Observer;
 
-/// The senders of the classes beyond the first one.
 pub(super) struct HostClasses {
     rounds: Vec<Round>,
 }

@@ -10,7 +10,6 @@ use anabranch_proto::lb;
 use anabranch_proto::transport::{AnyReceiver, AnySender, Ends};
 
 impl Network<'_> {
-    /// The sender of a new queue pair.
     pub fn sender(&self, class: u8, ends: Ends) -> AnySender {
         let (scheme, facts) = self.scheme_of(class);
         let (seed, own_path) = (self.seed, self.own_path_of(class));
@@ -24,7 +23,6 @@ impl Network<'_> {
         scheme.transport.build_sender_with_seed(ends, facts, cc, lb, seed)
     }
 
-    /// The receiver of a new queue pair.
     pub fn receiver(&self, class: u8, ends: Ends) -> AnyReceiver {
         let (scheme, facts) = self.scheme_of(class);
         scheme.transport.build_receiver_with_seed(ends, facts, self.seed)

@@ -6,12 +6,10 @@ use crate::network::Network;
 use anabranch_base::{MessageId, QpId};
 
 impl Host {
-    /// The number of the host's next outgoing queue pair.
     pub fn next_outgoing(&self) -> u32 {
         self.outgoing.len() as u32
     }
 
-    /// The number of the host's next incoming queue pair.
     pub fn next_incoming(&self) -> u32 {
         self.incoming.len() as u32
     }
@@ -25,7 +23,6 @@ impl Host {
         self.outgoing.push(Outgoing { qp, index: NOT_OPENED, messages_left, stats: QpStats::default() });
     }
 
-    /// Adds a queue pair on which the host receives.
     pub fn add_incoming(&mut self) {
         self.incoming.push(Incoming { index: NOT_OPENED, telemetry: 0, port: PORT });
     }

@@ -153,7 +153,6 @@ impl Host {
         }
     }
 
-    /// Pauses or resumes a data class of `port`.
     pub fn handle_pause<O: Observer>(&mut self, port: u16, class: u8, stop: bool, at: &mut Context<'_, O>) {
         if self.egress.set_paused(port, class, stop, at) && !stop {
             match self.several.is_some() && !self.egress.port(port).busy {

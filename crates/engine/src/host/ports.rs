@@ -20,7 +20,6 @@ use anabranch_base::{NodeId, Time};
 use anabranch_proto::Packet;
 use anabranch_proto::lb::NicPorts;
 
-/// The choice among the ports of a NIC.
 #[derive(Clone, Copy)]
 pub(super) struct SeveralPorts {
     ports: u16,
@@ -38,15 +37,15 @@ pub(super) struct SeveralPorts {
 #[derive(Clone, Copy)]
 pub(super) struct PortsNow {
     several: SeveralPorts,
-    /// The number of ports, a mask of the ports that can send now, and a mask of the ports whose links are up.
     pub nic: NicPorts,
     /// A bit mask of the ports whose links are up, as far as the NIC knows.
     up: u16,
 }
 
 impl PortsNow {
-    /// Whether the port that the sender's queue pair is expected to use cannot send now. With `entropy` this is the port
-    /// of its last packet, also for a queue pair that spreads packets if another load balancer of the scheme does not.
+    /// Whether the port that the sender's queue pair is expected to use cannot send now. With `entropy`, this is the
+    /// port of its last packet. If one load balancer of the scheme spreads packets over ports and another one does not,
+    /// this also holds for queue pairs that spread.
     #[inline]
     pub fn hold_back(&self, slot: &SenderSlot) -> bool {
         let number = match self.several.choice {
@@ -60,7 +59,6 @@ impl PortsNow {
 }
 
 impl SeveralPorts {
-    /// The port choice of a NIC with this number of ports.
     pub fn new(network: &Network<'_>, ports: u16) -> Self {
         let fabric = &network.scheme.fabric;
         let (choice, fails_over) = (fabric.port_choice(), fabric.port_failover);
@@ -101,7 +99,6 @@ impl SeveralPorts {
         port
     }
 
-    /// A bit mask of the ports of the NIC at `node` whose links are up, as far as the NIC knows.
     fn up_ports(&self, node: NodeId, now: Time, network: &Network<'_>) -> u16 {
         let is_up = |port: &u16| {
             let link = network.topology.link(node, *port);

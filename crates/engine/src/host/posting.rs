@@ -12,7 +12,6 @@ use anabranch_workload::Done;
 use std::cmp::Reverse;
 
 impl Host {
-    /// Posts a message of this host.
     pub fn post<O: Observer>(&mut self, message: MessageId, at: &mut Context<'_, O>) {
         let network = at.network;
         let spec = network.message(message);
@@ -76,9 +75,9 @@ impl Host {
         self.next_call = timer.min(post).min(step);
     }
 
-    /// Handles the delivery or acknowledgement of a message of queue pair `qp`, or of a part of one, and starts the
-    /// messages and steps that this makes ready. Returns false if the transport reports a message that does not
-    /// belong to the connection or has already ended, which fails the run.
+    /// Handles the delivery or acknowledgement of a message, or of the part of it on queue pair `qp`, and starts the
+    /// messages and steps that become ready. Returns false if the message does not belong to the connection or has
+    /// already ended, which fails the run.
     pub(super) fn end_message<O: Observer>(
         &mut self,
         message: MessageId,
@@ -134,7 +133,7 @@ impl Host {
         at.effects.ready_work = ready;
     }
 
-    /// Begins the steps that are ready, in the order in which they became ready. Steps that take no time end immediately.
+    /// Begins the ready steps in the order in which they became ready. Steps that take no time end immediately.
     #[inline(never)]
     fn begin_steps<O>(&mut self, ready: &mut ReadyWork, at: &mut Context<'_, O>) {
         let mut next = 0;

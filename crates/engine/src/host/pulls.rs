@@ -11,7 +11,6 @@ use anabranch_proto::Packet;
 use anabranch_proto::transport::PullPacer;
 use std::cmp::Reverse;
 
-/// The pull pacer of a host.
 pub struct Pulls {
     pacer: PullPacer,
     /// Whether a timer event is pending.
@@ -26,7 +25,6 @@ impl Pulls {
         Some(Pulls { pacer, armed: false })
     }
 
-    /// Reports to the pacer that a packet for a receiver has arrived.
     #[inline]
     pub fn observe(&mut self, now: Time, packet: &Packet) {
         self.pacer.observe(now, packet);

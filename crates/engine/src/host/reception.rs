@@ -17,8 +17,6 @@ use anabranch_proto::IntStack;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// The NIC resumes its links when the waiting data is this many full packets below the size of the buffer, or when
-/// nothing waits.
 const RESUME_PACKETS: u64 = 2;
 
 /// The reception of a host that is a slow receiver or storms with pauses at some time.
@@ -37,11 +35,9 @@ pub(super) struct Reception {
     buffer: u64,
     /// The bytes beyond `buffer` that may still arrive once the links are paused. 0 in a lossy class.
     headroom: u64,
-    /// The least number of bytes by which `held` must be below `buffer` before the NIC resumes its links. If `held` is
-    /// 0, the NIC resumes them in any case.
+    /// The bytes that must fit into `buffer` again before the NIC resumes its links, unless nothing waits.
     resume: u64,
-    /// Whether the links should be paused: set when `held` exceeds `buffer`, and reset when `held` falls to
-    /// `buffer - resume` or to 0.
+    /// Whether the waiting data requires that the links are paused.
     full: bool,
     /// The time at which the host will have taken the oldest waiting packet. [`Time::NEVER`] if none waits.
     taken_at: Time,
@@ -51,11 +47,9 @@ pub(super) struct Reception {
     armed: Time,
 }
 
-/// The pauses that a port of a host sends.
 struct PortPauses {
     link: LinkId,
     state: PauseState,
-    /// Whether a pause storm of the host is in effect.
     storms: bool,
     /// The time at which XOFF is sent again if the pause still holds: half of the longest pause after the last XOFF
     /// frame. [`Time::NEVER`] if no XOFF is to be sent again.
@@ -99,7 +93,6 @@ impl Reception {
         self.pauses.iter().map(of_port).fold(self.taken_at, Time::min)
     }
 
-    /// The number of packets that wait.
     pub fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }
@@ -113,7 +106,6 @@ impl Reception {
     }
 }
 
-/// Half of the longest pause on `link`.
 fn half_pause(network: &Network<'_>, link: LinkId) -> Duration {
     Duration(longest_pause(network.topology.ports[link.index()].rate).0 / 2)
 }

@@ -13,7 +13,6 @@ pub struct SenderSlot {
     pub qp: u32,
     /// The slot of the next sender in the round robin.
     next: u32,
-    /// Whether the sender is in the round robin.
     ready: bool,
     /// Whether the queue pair became done while the sender was in the round robin.
     done: bool,
@@ -23,15 +22,13 @@ pub struct SenderSlot {
     most_at_ports: u8,
     /// The time of the next timer event; [`Time::NEVER`] if there is none.
     pub timer: Time,
-    /// The time of the timer event after `timer`, if one is scheduled. While pacing schedules an earlier event for
-    /// each packet, this field keeps the event of the later timeout valid, so that it is not scheduled again for each
-    /// packet. An event at neither of the two times is stale.
+    /// The time of a second scheduled timer event, the next one after `timer`. With pacing, `timer` changes for each
+    /// packet, while the event of the timeout stays valid here. An event at neither of the two times is stale.
     pub later: Time,
     /// The entropy value of the sender's last data packet.
     ev: Option<u16>,
     /// The number of data packets whose entropy value differs from the value of the data packet before.
     pub path_changes: u32,
-    /// The transport's sender.
     pub sender: AnySender,
 }
 
@@ -58,14 +55,12 @@ impl SenderSlot {
         SenderSlot { sender: with(self.sender), ..self }
     }
 
-    /// Records the entropy value of a data packet that leaves.
     #[inline]
     pub fn note_ev(&mut self, ev: u16) {
         let before = self.ev.replace(ev);
         self.path_changes += u32::from(before.is_some_and(|before| before != ev));
     }
 
-    /// The entropy value of the sender's last data packet, if it has sent any.
     #[inline]
     pub fn last_ev(&self) -> Option<u16> {
         self.ev
@@ -92,7 +87,6 @@ pub struct Round {
 }
 
 impl Round {
-    /// A round robin without senders.
     pub const EMPTY: Round = Round { first: NONE, last: NONE };
 
     /// Adds the sender at `slot` to the end of the round robin, unless it is already in it.

@@ -43,9 +43,7 @@ impl Totals {
 /// Statistics of a queue pair. All but `lost` are counted at its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QpStats {
-    /// Data packets sent again.
     pub retransmissions: u32,
-    /// Timeouts that fired.
     pub timeouts: u32,
     /// Data packets whose entropy value differs from the value of the data packet before.
     pub path_changes: u32,
@@ -54,7 +52,6 @@ pub struct QpStats {
 }
 
 impl QpStats {
-    /// These statistics combined with `other`.
     #[must_use]
     pub fn and(self, other: QpStats) -> QpStats {
         QpStats {

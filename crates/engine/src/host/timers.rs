@@ -14,7 +14,6 @@ use std::cmp::Reverse;
 pub(super) struct Ticks {
     /// The time between two ticks. It is 0 if timeouts do not wait for ticks.
     every: Duration,
-    /// The time of the first tick.
     first: Time,
     /// The largest random delay of a timeout after its tick, or after the exact time without ticks.
     jitter: Duration,

@@ -21,7 +21,6 @@ impl<'a> Ideals<'a> {
         Ideals { first, others: network.classes.iter().map(of).collect() }
     }
 
-    /// The ideal times of a traffic class.
     pub fn of(&self, class: u8) -> &Ideal<'a> {
         match usize::from(class).checked_sub(1) {
             None => self.first,

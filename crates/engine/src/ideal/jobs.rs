@@ -93,8 +93,8 @@ impl Ideal<'_> {
     ///   joined directly). The ToRs of a host with several ports count together, over all planes.
     /// - Each processor, and the NVLinks of each GPU in either direction, whose steps run one after the other.
     ///
-    /// Each job's bound ignores the other jobs. Gates that other jobs open count as open, and so do gates that let one
-    /// message pass at a time (an all-to-all with few connections).
+    /// Each job's bound ignores the other jobs. Gates that other jobs open count as open. Gates that let one message
+    /// pass at a time (an all-to-all with few connections) also count as open.
     pub fn ccts(&self, workload: &Workload) -> Vec<Duration> {
         let mut gates = vec![Activations::NONE; workload.gates.len()];
         let of_messages = workload.activations.iter().map(|activation| activation.gate);
@@ -245,9 +245,7 @@ struct Activations {
     inside: u32,
     /// The number of messages and steps of the present job that have not activated the gate yet.
     left: u32,
-    /// The time of the earliest activation so far.
     earliest: u64,
-    /// The time of the latest activation so far.
     latest: u64,
 }
 
@@ -280,7 +278,6 @@ enum JobItem {
     Step(u32),
 }
 
-/// The messages and steps of a job, and the gates between them.
 #[derive(Clone, Copy)]
 struct JobGates<'w> {
     workload: &'w Workload,
@@ -305,7 +302,6 @@ impl<'w> JobGates<'w> {
         by_messages.map(|activation| activation.gate).chain(by_steps.copied())
     }
 
-    /// The messages of the job that a gate starts.
     fn started_by(self, gate: GateId) -> impl Iterator<Item = u32> {
         let gate = &self.workload.gates[gate.index()];
         let from = gate.starts_from as usize;

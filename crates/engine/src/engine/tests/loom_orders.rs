@@ -14,7 +14,6 @@ struct Rounds {
     barrier: Barrier,
     /// Plain memory. Loom reports an error if two accesses are unordered and at least one of them writes.
     window: UnsafeCell<u64>,
-    /// One cell for each thread.
     work: [UnsafeCell<u64>; 2],
     between: AtomicU64,
 }
@@ -115,7 +114,6 @@ fn host(number: u32, board: &Board<'_>, barrier: &Barrier) {
         assert_eq!(board.add(Message { start: Start::At(Time(3)), ..answer }), MessageId(2));
     }
     wait([true, true, true], 3);
-    // Both hosts see the added message, and both see the same last acknowledgement.
     assert_eq!(board.message(MessageId(2)).map(|message| message.bytes), Some(1));
     assert_eq!(board.last_end(), Time(3));
     assert_eq!(board.too_early(), None);
