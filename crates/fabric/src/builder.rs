@@ -82,10 +82,10 @@ impl TopologyBuilder {
     /// Builds the fabric.
     ///
     /// # Errors
-    /// Fewer than two hosts; a switch of tier 0; a host on a switch of a higher tier than 1, or with more ports than
-    /// a NIC can have; a port of a host that was not added; servers with another number of NICs than there are hosts;
-    /// a link of rate 0, or from a switch to itself; more cables, ports or routes than can be simulated; or hosts
-    /// that cannot reach each other.
+    /// Fewer than two hosts; a switch of tier 0; a host on a switch above tier 1; a host with more than
+    /// [`MOST_HOST_PORTS`] ports; a port of a host that was not added; servers for another number of hosts; a link of
+    /// rate 0, or from a switch to itself; more cables, ports or routes than can be simulated; or hosts that cannot
+    /// reach each other.
     pub fn build(self) -> Result<Topology, TopologyError> {
         let invalid = |problem: String| Err(TopologyError::shape("kind", problem));
         let hosts = self.hosts;

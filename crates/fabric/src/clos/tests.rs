@@ -194,7 +194,7 @@ fn planes_multiply_the_paths() {
 
 #[test]
 fn rails_without_common_spines_are_networks_of_their_own() {
-    // DeepSeek's network: 16,384 endpoints, 768 switches of 64 ports, and GPU i in plane i.
+    // DeepSeek's network has 16,384 endpoints and 768 switches of 64 ports.
     let mpft = ClosInput { radix: Some(64), spine_group: Some(SpineGroup::Rail), ..input(2048) };
     let t = built(ClosKind::Rails, mpft.clone());
     assert_eq!((t.hosts, t.switches.len()), (16_384, 768));

@@ -27,7 +27,7 @@ impl Selector {
         }
         let normalized = with_tier_words(&normalized(text), topology);
         let selector = Selector::parse(&normalized).ok().filter(|_| normalized != text)?;
-        // Any stream will do, because only the existence of such links or switches matters.
+        // The choice of the stream has no effect, since only the existence of the links or switches matters.
         let mut random = stream(1, 0, Purpose::FaultSelection);
         let found = match links {
             true => selector.links(topology, &mut random).map(drop),
@@ -51,7 +51,7 @@ fn with_tier_words(normalized: &str, topology: &Topology) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Like [`part_of_server`], but `text` may end with a port of the NIC: `gpu:3/port:1`.
+/// The selector for a text of [`part_of_server`], after which a port of the NIC may follow: `gpu:3/port:1`.
 fn port_of_nic(text: &str, topology: &Topology, links: bool) -> Option<String> {
     let Some((nic, port)) = text.rsplit_once("/port:") else { return part_of_server(text, topology, links) };
     let port = port.parse::<u16>().ok()?.min(topology.most_host_ports().checked_sub(1)?);
@@ -87,7 +87,7 @@ fn part_of_server(text: &str, topology: &Topology, links: bool) -> Option<String
     Some(format!("server:{server}/nic:{nic}"))
 }
 
-/// The cable between the two switches whose names a separator divides: `tor0-spine1`, `tor:0 <-> spine:1`.
+/// The cable for a text with the names of its two switches: `tor0-spine1`, `tor:0 <-> spine:1`.
 fn between(text: &str, topology: &Topology) -> Option<String> {
     let node = |name: &str| match Selector::parse(&normalized(name)).ok()?.form {
         Form::Switch(kind, index) => switch(topology, kind, index).ok(),
