@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 /// A dragonfly (Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008).
 ///
-/// Every two routers of a group are connected by a link. The global links of a group are numbered router by router. With `g`
-/// groups, link `k` of group `i` leads to group `i + 1 + (k mod (g - 1))`, modulo `g` (the palm tree arrangement). If
-/// there are fewer groups than the links allow, there are therefore several links between every two groups.
+/// Every two routers of a group are connected by a link. The global links of a group are numbered router by router.
+/// With `g` groups, link `k` of group `i` leads to group `i + 1 + (k mod (g - 1))`, modulo `g` (the palm tree
+/// arrangement). If there are fewer groups than the links allow, there are therefore several links between every two
+/// groups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DragonflySpec {

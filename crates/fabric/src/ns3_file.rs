@@ -37,8 +37,8 @@ use lines::{File, Link};
 /// networks without a link between them.
 ///
 /// In SimAI's files a host is a GPU with its NIC. GPUs are assigned to servers ([`Topology::servers`]) in the order of
-/// their numbers, `gpus_per_server` to each. NVSwitches and their links are not part of the graph; they are represented by
-/// [`Servers::nvlink`](super::Servers::nvlink).
+/// their numbers, `gpus_per_server` to each. NVSwitches and their links are not part of the graph; they are represented
+/// by [`Servers::nvlink`](super::Servers::nvlink).
 ///
 /// A host with a cable to another host would have to forward packets of others, which hosts never do in this
 /// simulator. Such a host gets a switch of its own, without latency and without a number of the file, which takes

@@ -62,8 +62,8 @@ impl Waiting {
     }
 }
 
-/// Nearly all packets that arrive and leave within the synchronisation window are never stored in a queue: they are
-/// copied directly from the incoming to the outgoing mail.
+/// At a plain port, nearly all packets that arrive and leave within one synchronisation window are never stored in a
+/// queue: they are copied directly from the incoming to the outgoing mail.
 pub struct PlainPort<'s, 'm> {
     pub wire: Wire<'s>,
     /// The slots for the queues of the port's switch.

@@ -107,7 +107,7 @@ impl ProgramPlan {
         self.wants_qps
     }
 
-    /// The program is removed from the plan.
+    /// Takes the program of the switch with this index out of the plan.
     pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Extensions {
         let attached = |program: AnyProgram| Attached {
             egress_ports: program.egress_ports(),
