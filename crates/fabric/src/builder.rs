@@ -144,7 +144,7 @@ impl TopologyBuilder {
         }
     }
 
-    /// The switches, by tier and then in the order of the calls, and the node of each switch in the order of the
+    /// The switches, ordered by tier and within a tier by the calls, and the list of their nodes in the order of the
     /// calls.
     fn ordered_switches(&self) -> Result<(Vec<Switch>, Vec<NodeId>), TopologyError> {
         let mut order: Vec<usize> = (0..self.switches.len()).collect();

@@ -101,7 +101,6 @@ fn the_last_segment_may_have_fewer_servers() {
     );
     assert_eq!([127, 128].map(|servers| segment(ClosKind::MultiPlane, servers, None)), [4, 4]);
     assert_eq!(segment(ClosKind::DcnPlus, 17, None), 16);
-    // A network of three tiers, and one in which each port of a NIC has its own plane.
     let large = ClosInput { servers: 511, tiers: Some(3), ..pod };
     assert_eq!((tiers(&built(ClosKind::Rails, large.clone())), large.radix), ([128, 128, 64], Some(64)));
     let planes = built(ClosKind::MultiPlane, input(10));

@@ -83,7 +83,7 @@ pub(super) struct Link {
     pub loss: f64,
 }
 
-/// The two nodes of a line that describes a cable, well-formed or not.
+/// The two nodes of a line that describes a cable, even if the rest of the line is malformed.
 fn ends(words: &[&str]) -> Option<[u32; 2]> {
     match words {
         [a, b, _, ..] => Some([a.parse().ok()?, b.parse().ok()?]),

@@ -8,8 +8,8 @@
 //! behave as Theorem 5.1 states. The proof (Appendix B) assumes that a ball that leaves a bin with at most tau balls
 //! comes back to the bin in the same round. By the printed rules, the ball comes back when its colour's turn comes, up
 //! to b rounds later. A bin that more than b colours remember therefore grows to the threshold, and a bin that fewer
-//! colours remember runs empty. Each empty bin adds a ball to the game, until there are about tau balls for each bin.
-//! The queues stay bounded.
+//! colours remember runs empty. At full load, each empty bin adds a ball to the game, until there are about tau balls
+//! for each bin. The queues stay bounded.
 //!
 //! `returned` is the process of the proof. A ball that leaves a bin with at most tau balls comes back to the bin in the
 //! same round. All other balls of the round are thrown at random. This process has no colours.

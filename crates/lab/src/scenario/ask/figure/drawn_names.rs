@@ -1,4 +1,4 @@
-//! The names of the groups of messages and of the numeric results that the runs of a scenario will have.
+//! The names of the groups of messages and of the numeric results that a figure of a scenario can draw.
 
 use crate::scenario::expand::resolved::Scenario;
 use anabranch_engine::Scheme;
@@ -54,7 +54,7 @@ fn combined(lists: [&[&str]; 4]) -> Vec<String> {
     groups
 }
 
-/// The names of the numeric results that any run of the scenario may have.
+/// The names of the numeric results of a scenario's runs that a figure can draw.
 pub(super) fn numbers(scenario: &Scenario) -> Vec<String> {
     let mut numbers: Vec<String> = RunRow::FIELDS.map(str::to_owned).to_vec();
     let mut add = |names: &[&str]| numbers.extend(names.iter().map(|&name| name.to_owned()));
