@@ -238,7 +238,8 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
             let filled = most / 2;
             let is_sparse = switch == "a spine" && 2 * u64::from(spec.segment) <= filled;
             let fit = match key {
-                // Larger segments are proposed, because the leaves of a small segment take as many ports of each spine.
+                // A leaf takes a port of every spine of its group, even if its segment is small. Larger segments are
+                // therefore proposed.
                 "radix" if kind.has_rails() && is_sparse && u64::from(spec.servers) > filled => {
                     format!("segment = {filled}")
                 }
