@@ -9,7 +9,6 @@
 use anabranch_base::Time;
 use anabranch_proto::{IntStack, Packet, Repr};
 
-/// The records that one node holds.
 #[derive(Default)]
 pub struct Telemetry {
     /// The record with number `n` is `records[n - 1]`.
@@ -35,19 +34,18 @@ impl Telemetry {
         }
     }
 
-    /// The record with this number; none for the number 0.
+    /// `None` for the number 0.
     pub fn record(&mut self, number: u32) -> Option<&mut IntStack> {
         self.records.get_mut((number as usize).checked_sub(1)?)
     }
 
-    /// Frees the record with this number. The number 0 stands for no record.
+    /// Frees a record. The number 0 stands for no record.
     pub fn release(&mut self, number: u32) {
         if number > 0 {
             self.free.push(number);
         }
     }
 
-    /// Stores the telemetry record of a packet that the switch program holds.
     pub fn store_for_program(&mut self, packet: &Packet, number: u32) {
         if let (Repr::Data { psn, sent_at, .. }, true) = (packet.repr, number > 0) {
             self.with_program.push((packet.qp.0, psn, sent_at, number));

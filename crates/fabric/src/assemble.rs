@@ -4,7 +4,7 @@ use super::error::TopologyError;
 use super::{ErrorRates, Port, Switch, Topology};
 use anabranch_base::{Duration, NodeId, Problem, Rate};
 
-/// The largest number of directed links of a fabric: larger fabrics would not fit in memory.
+/// The largest number of directed links of a fabric. It bounds the memory.
 pub(super) const MAX_LINKS: u64 = 1 << 24;
 
 /// The largest number of (switch, ToR) pairs in a fabric. Each pair takes 4 bytes of routing table.

@@ -172,10 +172,10 @@ impl AstraNetwork {
         self.dims.iter().map(place).collect()
     }
 
-    /// The fabric, whose hosts are the NPUs. If the network is a single `Switch`, all NPUs are on that switch. In
-    /// other networks the NPUs forward packets, which hosts never do. Each host therefore gets a switch of its own
-    /// without latency. The link between a host and its own switch has no latency either, and its rate is the sum of
-    /// the rates of the switch's other links.
+    /// The fabric, whose hosts are the NPUs. If the only dimension is a `Switch`, all NPUs are on that switch. In other
+    /// networks the NPUs forward packets, which hosts never do. Each host therefore gets a switch of its own without
+    /// latency. The link between a host and its own switch has no latency either, and its rate is the sum of the rates
+    /// of the switch's other links.
     ///
     /// # Errors
     /// The network has more links, more routes, or more ports of a switch than can be simulated.

@@ -9,8 +9,8 @@ use super::{clos, cross_dc, direct, dragonfly, fat_tree};
 use crate::{ClosKind, TopologyBuilder, TopologySpec};
 use anabranch_base::{Duration, NodeId, Problem, Rate, Refused, catch_foreign};
 
-/// A warning that the fabric lacks some links of the file that `spec` names, with the line of the file. `file_text` is
-/// the text of that file.
+/// A warning if the file that `spec` names has more links than its header counts. The fabric lacks the further links.
+/// `file_text` is the text of that file.
 pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<TopologyError> {
     let (file, text) = (spec.file().filter(|file| !is_astra_network(file))?, file_text?);
     let (line, counted, unread) = unread_cables(file, text)?;

@@ -82,10 +82,10 @@ impl TopologyBuilder {
     /// Builds the fabric.
     ///
     /// # Errors
-    /// Fewer than two hosts; a switch of tier 0; a host on a switch of a higher tier than 1, or with more ports than
-    /// a NIC can have; a port of a host that was not added; servers with another number of NICs than there are hosts;
-    /// a link of rate 0, or from a switch to itself; more cables, ports or routes than can be simulated; or hosts
-    /// that cannot reach each other.
+    /// Fewer than two hosts; a switch of tier 0; a host on a switch above tier 1; a host with more than
+    /// [`MOST_HOST_PORTS`] ports; a port of a host that was not added; servers for another number of hosts; a link of
+    /// rate 0, or from a switch to itself; more cables, ports or routes than can be simulated; or hosts that cannot
+    /// reach each other.
     pub fn build(self) -> Result<Topology, TopologyError> {
         let invalid = |problem: String| Err(TopologyError::shape("kind", problem));
         let hosts = self.hosts;
@@ -144,7 +144,7 @@ impl TopologyBuilder {
         }
     }
 
-    /// The switches, by tier and then in the order of the calls, and the node of each switch in the order of the
+    /// The switches, ordered by tier and within a tier by the calls, and the list of their nodes in the order of the
     /// calls.
     fn ordered_switches(&self) -> Result<(Vec<Switch>, Vec<NodeId>), TopologyError> {
         let mut order: Vec<usize> = (0..self.switches.len()).collect();

@@ -77,7 +77,7 @@ impl Topology {
 struct Dependencies {
     /// The index of each link's first word in `onward`.
     first: Vec<u32>,
-    /// For each link between switches, one bit per port of the switch at the end of the link.
+    /// For each link between switches, one bit per port of the switch to which the link leads.
     onward: Vec<u64>,
 }
 
@@ -124,7 +124,6 @@ impl Dependencies {
         ports.filter(follows).map(|port| topology.link(peer, port)).collect()
     }
 
-    /// A cycle of links, each of which is followed by the next. `None` if there is no cycle.
     fn circle(&self, topology: &Topology) -> Option<Vec<LinkId>> {
         // The links on the current path of the search, and the links from which no cycle can be reached.
         let (mut on_path, mut is_done) =

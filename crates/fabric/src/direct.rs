@@ -44,7 +44,7 @@ pub struct TorusSpec {
     pub radix: Option<u32>,
 }
 
-/// A full mesh: each switch is connected to every other one.
+/// A full mesh: every two switches are connected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FullMeshSpec {
@@ -148,15 +148,14 @@ impl FullMeshSpec {
     }
 }
 
-/// The number of switches, and the number of links from each switch to others.
 struct Size {
     switches: u32,
+    /// The number of links from a switch to other switches.
     links: u32,
 }
 
 impl Direct {
-    /// Checks the rates, the ports and the limits on the size. `key` is the key that determines the size, and
-    /// `smaller` proposes a reduction.
+    /// `key` is the key that determines the size, and `smaller` proposes a reduction.
     fn check(&self, size: &Size, key: &str, smaller: &str) -> Result<(), TopologyError> {
         check_rate("link", self.link)?;
         check_rate("host_link", self.host_link)?;
@@ -184,7 +183,7 @@ impl Direct {
         Ok(())
     }
 
-    /// The fabric of `switches` switches, with a link between the two switches of each pair in `joined`.
+    /// `joined` has the pairs of switches that a link connects.
     fn build(&self, switches: u32, joined: impl Iterator<Item = [u32; 2]>) -> Topology {
         let hosts = switches * self.hosts_per_switch;
         let of_host = |host: u32| Cable {

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 /// A dragonfly (Kim, Dally, Scott, Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008).
 ///
-/// A link connects every two routers of a group. The global links of a group are numbered router by router. With `g`
-/// groups, link `k` of group `i` leads to group `i + 1 + (k mod (g - 1))`, modulo `g` (the palm tree arrangement). If
-/// there are fewer groups than the links allow, there are therefore several links between every two groups.
+/// Every two routers of a group are connected by a link. The global links of a group are numbered router by router.
+/// With `g` groups, link `k` of group `i` leads to group `i + 1 + (k mod (g - 1))`, modulo `g` (the palm tree
+/// arrangement). If there are fewer groups than the links allow, there are therefore several links between every two
+/// groups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DragonflySpec {
@@ -44,7 +45,7 @@ impl DragonflySpec {
         self.router_groups.saturating_mul(self.routers).saturating_mul(self.hosts_per_router)
     }
 
-    /// The largest number of groups that the global links can connect, a h + 1.
+    /// The largest number of groups that the global links can connect: `routers` times `global_links`, plus 1.
     pub fn most_groups(routers: u32, global_links: u32) -> u32 {
         routers.saturating_mul(global_links).saturating_add(1)
     }
@@ -128,9 +129,8 @@ pub(super) fn build(spec: &DragonflySpec) -> Result<Topology, TopologyError> {
         for link in 0..a * h {
             let (round, offset) = (link / (g - 1), link % (g - 1) + 1);
             let peer = (group + offset) % g;
-            // The first g - 1 links of a group lead to the other g - 1 groups, and so do the next g - 1 links. `round`
-            // counts these sequences. At the peer group, this cable is the link of the same round that leads back to
-            // `group`.
+            // In each round, g - 1 links of a group lead to the other g - 1 groups. At the peer group, this cable is
+            // the link of the same round that leads back to `group`.
             let back = round * (g - 1) + (g - offset - 1);
             if group < peer {
                 join(

@@ -73,7 +73,7 @@ impl ErrorRate {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorRates {
     rates: Vec<ErrorRate>,
-    /// The position in `rates` of each probability, by the bits of the probability.
+    /// The position of each rate in `rates`, by the bits of its probability.
     positions: BTreeMap<u64, usize>,
 }
 

@@ -103,7 +103,7 @@ fn fills(hosts: u32, hosts_per_tor: u32, tiers: u32) -> bool {
     pod.is_some_and(|pod| hosts.is_multiple_of(pod))
 }
 
-/// A key that determines the shape.
+/// The key of the scenario or file to which a [`ShapeError`] belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShapeKey {
     Hosts,
@@ -117,7 +117,7 @@ pub(super) enum ShapeKey {
 
 #[derive(Debug)]
 pub(super) struct ShapeError {
-    /// The tier, from 0, to which the key belongs.
+    /// The tier, from 0, if the key belongs to a tier.
     pub tier: usize,
     pub key: ShapeKey,
     pub problem: Problem,
@@ -142,9 +142,9 @@ impl ShapeError {
 pub(super) struct Shape {
     pods: u32,
     tors_in_pod: u32,
-    /// The number of aggregation switches in a pod. With 2 tiers, it is the number of spines.
+    /// With 2 tiers, the number of spines.
     aggs_in_pod: u32,
-    /// The number of core switches, which is 0 with 2 tiers.
+    /// 0 with 2 tiers.
     cores: u32,
 }
 

@@ -51,7 +51,7 @@ fn dragonfly(p: u32, a: u32, h: u32) -> Topology {
     build(&TopologySpec::Dragonfly(spec), None).unwrap()
 }
 
-/// The topology of an instance, built with the keys of a scenario; `None` for instances that have only NVLink.
+/// `None` for instances that have only NVLink.
 fn instance(name: &str) -> Option<Topology> {
     let link = Rate::from_gbps(400);
     Some(match name {
@@ -96,7 +96,7 @@ fn instance(name: &str) -> Option<Topology> {
     })
 }
 
-/// The name that this simulator gives to a node of an instance.
+/// The name in this simulator of a node that the tables call `name`.
 fn own_name(instance: &str, name: &str) -> String {
     let numbers: Vec<u32> =
         name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();

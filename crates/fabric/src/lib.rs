@@ -286,7 +286,7 @@ impl Topology {
 
     /// The first host without a connection to host 0; `None` if all hosts are connected. A connection leads over links
     /// and through switches and servers. The NICs of a server reach each other through the GPUs, which may be the only
-    /// connection between hosts of different planes or rails.
+    /// connection between hosts of different rails.
     pub fn unreachable_host(&self) -> Option<HostId> {
         let mut reached = vec![false; self.nodes() as usize];
         let mut open = vec![NodeId(0)];

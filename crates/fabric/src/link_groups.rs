@@ -78,7 +78,7 @@ fn numbered(
     Ok(groups)
 }
 
-/// The rail of each node. A switch has a rail if all nodes below it have the same one.
+/// A switch has a rail if all nodes below it have this rail.
 fn rails(topology: &Topology) -> Vec<Option<u16>> {
     let mut rails: Vec<Option<u16>> =
         (0..topology.hosts).map(|host| topology.rail_of(HostId(host))).collect();
@@ -119,7 +119,6 @@ mod tests {
     use crate::{ClosInput, ClosKind, SpineGroup, TopologySpec, TorusSpec, build, clos_defaults};
     use anabranch_base::{Duration, Purpose, Rate, stream};
 
-    /// Two segments of two servers. Each server has two NICs.
     fn input() -> ClosInput {
         let link = Rate::from_gbps(400);
         ClosInput {

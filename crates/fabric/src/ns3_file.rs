@@ -24,20 +24,21 @@ use lines::{File, Link};
 /// | ns3-datacenter | `nodes switches tors links`, optionally followed by two rates | rates in bits per second |
 /// | SimAI | `nodes gpus_per_server nvswitches switches links gpu_type` | with units |
 ///
-/// The header gives the number of cables. Lines after that number of cables are ignored, as in the simulators,
-/// whether they are further cables (see `unread_cables`) or prose. Nodes are numbered from 0 in any order. Hosts
-/// become hosts 0, 1 ... in the order of their numbers in the file. [`Topology::host_file_ids`] keeps the numbers of
-/// hosts, and [`Switch::file_id`] those of switches. A switch with hosts is a ToR (tier 1); any other switch is one
-/// tier above its lowest neighbour. The error rate becomes [`Port::loss`](super::Port::loss) of both directions. The
-/// file contains no switch latency; every switch of the file has the latency `switch_latency`.
+/// The header gives the number of cables. Lines after that number of cables are ignored, as in the simulators, whether
+/// they are prose or further cables, about which [`warnings`](super::warnings) warns. Nodes are numbered from 0, hosts
+/// and switches in any order. Hosts become hosts 0, 1 ... in the order of their numbers in the file.
+/// [`Topology::host_file_ids`] keeps the numbers of hosts, and [`Switch::file_id`] keeps the numbers of switches. A
+/// switch with hosts is a ToR (tier 1); any other switch is one tier above its lowest neighbour. The error rate becomes
+/// [`Port::loss`](super::Port::loss) of both directions. The file contains no switch latency; every switch of the file
+/// has the latency `switch_latency`.
 ///
 /// A host with several links to switches is a NIC with one port per link, in the order of the lines. The graph has
 /// planes if all ports with the same number lead to one network of switches, and ports with different numbers lead to
 /// networks without a link between them.
 ///
-/// In SimAI's files a host is a GPU with its NIC. In the order of their numbers, every `gpus_per_server` GPUs are a
-/// server ([`Topology::servers`]). NVSwitches and their links are not part of the graph; they are represented by
-/// [`Servers::nvlink`](super::Servers::nvlink).
+/// In SimAI's files a host is a GPU with its NIC. GPUs are assigned to servers ([`Topology::servers`]) in the order of
+/// their numbers, `gpus_per_server` to each. NVSwitches and their links are not part of the graph; they are represented
+/// by [`Servers::nvlink`](super::Servers::nvlink).
 ///
 /// A host with a cable to another host would have to forward packets of others, which hosts never do in this
 /// simulator. Such a host gets a switch of its own, without latency and without a number of the file, which takes
@@ -46,7 +47,7 @@ use lines::{File, Link};
 ///
 /// # Errors
 /// The error has the file and the line. Examples are counts that do not match, a node that does not exist, a host
-/// without a link or with more than 16 links to switches alone, a rate of 0, and a graph that is not connected.
+/// without a link, a NIC with more than 16 ports, a rate of 0, and a graph that is not connected.
 pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Result<Topology, TopologyError> {
     let file = File::read(file_name, text)?;
     let mut is_switch = file.switches()?;
@@ -80,7 +81,7 @@ pub(super) fn unread_cables(file_name: &str, text: &str) -> Option<(usize, u32, 
     (unread > 0).then_some((file.header.line, file.header.links, unread))
 }
 
-/// The graph of a file, with the file's node numbers.
+/// A graph with the file's node numbers.
 struct Graph<'a> {
     file: File<'a>,
     is_switch: Vec<bool>,

@@ -64,7 +64,6 @@ impl Topology {
         if self.packet_time(&from_far) > self.packet_time(&from_first) { from_far } else { from_first }
     }
 
-    /// The time for a full packet over `path` without waiting.
     fn packet_time(&self, path: &[LinkId]) -> Duration {
         path.iter().enumerate().fold(Duration::ZERO, |sum, (hop, &link)| {
             let port = &self.ports[link.index()];

@@ -16,7 +16,7 @@ pub struct Routing {
     table: Vec<u32>,
     /// All groups in sequence. A group is stored as its length followed by its ports. The first group is empty.
     groups: Vec<u16>,
-    /// The largest number of ports of any host.
+    /// The number of entries for each host in `tor_index`.
     host_ports: u32,
     /// The ToR of each host's port, by host and port; `u32::MAX` for ports that a host does not have.
     tor_index: Vec<u32>,

@@ -38,7 +38,7 @@ use std::str::FromStr;
 ///
 /// A form with a direction (`/up`, `/down`, `->`) names only that direction. A fault that takes links down or makes
 /// them flap still affects both directions by default. The forms without a direction name cables. For these forms, a
-/// measure takes the direction in the table, and a fault takes both directions.
+/// measure takes the direction in the table, and a fault takes both directions by default.
 ///
 /// | form | switches |
 /// |---|---|

@@ -65,7 +65,7 @@ impl Servers {
         Servers::listed(parts, servers * nics)
     }
 
-    /// A copy of these servers in which GPU `g` of each server uses the NIC `nics[g]` of its server.
+    /// These servers, with GPU `g` of each server assigned to the NIC `nics[g]` of its server.
     pub fn with_gpu_nics(mut self, nics: &[u32]) -> Servers {
         for server in 0..self.count() {
             for (gpu, nic) in self.gpus_of(server).zip(nics) {
@@ -75,7 +75,10 @@ impl Servers {
         self
     }
 
-    /// Servers with the given parts, in a fabric of `hosts` hosts. Each host is a NIC of at most one server.
+    /// Servers with the given parts, in a fabric of `hosts` hosts.
+    ///
+    /// # Panics
+    /// A host is a NIC of two servers, or its number is not below `hosts`.
     pub fn listed(parts: impl IntoIterator<Item = ServerParts>, hosts: u32) -> Servers {
         let mut servers = Servers {
             nic_base: vec![0],

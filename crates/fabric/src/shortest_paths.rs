@@ -21,7 +21,6 @@ pub(super) fn between(t: &Topology, src: HostId, dst: HostId) -> Option<(usize, 
     Some((shortest + 2, paths))
 }
 
-/// The number of links of the shortest paths between two ToRs, and the number of these paths.
 fn between_tors(t: &Topology, routing: &Routing, from: u32, to: u32) -> (usize, usize) {
     let (mut here, mut links) = (BTreeMap::from([(from, 1)]), 0);
     while !here.contains_key(&to) {

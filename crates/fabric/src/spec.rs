@@ -54,11 +54,11 @@ pub enum TopologySpec {
     Hpn(ClosSpec),
     /// Alibaba's DCN+: by default two ToRs for each NIC, without rails and planes.
     DcnPlus(ClosSpec),
-    /// A dragonfly: groups of routers, each group connected to every other.
+    /// A dragonfly: groups of routers. Every two groups are connected.
     Dragonfly(DragonflySpec),
     /// A torus of switches with one host each.
     Torus(TorusSpec),
-    /// A full mesh: each switch is connected to every other one.
+    /// A full mesh: every two switches are connected.
     FullMesh(FullMeshSpec),
     /// Any graph, from a topology file of the ns-3 simulators, or a network file of ASTRA-sim.
     Graph {
@@ -110,7 +110,7 @@ impl TopologySpec {
         }
     }
 
-    /// The rate of the links, if all link rates in the specification are equal; `None` otherwise, and if it has none.
+    /// The rate of the links; `None` if their rates differ, or if the specification does not contain them.
     pub fn link(&self) -> Option<Rate> {
         let rates = match self {
             TopologySpec::FatTree { tier, .. } => tier.iter().map(|tier| tier.link).collect(),

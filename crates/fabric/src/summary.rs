@@ -129,7 +129,7 @@ impl Topology {
         self.networks_over(|_| true)
     }
 
-    /// Like [`Topology::networks`], where only the links count for which `is_up` is true.
+    /// The [`Topology::networks`] that remain if paths use only the links for which `is_up` is true.
     pub fn networks_over(&self, is_up: impl Fn(LinkId) -> bool) -> Vec<u32> {
         let mut network = vec![u32::MAX; self.switches.len()];
         let mut count = 0;

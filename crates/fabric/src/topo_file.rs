@@ -73,7 +73,6 @@ pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyE
             ShapeKey::RadixUp => (blocks[e.tier], RADIX_UP),
             ShapeKey::Bundle => (blocks[e.tier], BUNDLE),
         };
-        // The fix in the error consists of the file's key and the proposed value.
         let Problem { message, fix } = e.problem;
         let problem = match fix {
             Some(_) if key == SPEED => Problem::with_text(message, format_args!("{key} 100, or another one")),
@@ -215,7 +214,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// The ports up, from `Radix_Up` or `Oversubscribed`. If both are given, they must agree.
+    /// If both `Radix_Up` and `Oversubscribed` are given, they must agree.
     fn radix_up(&self, block: &Block, radix_down: u32, top: bool) -> Result<u32, TopologyError> {
         let tier = block.number;
         let given = block.get(RADIX_UP).map(|_| self.number::<u32>(block, RADIX_UP)).transpose()?;

@@ -62,17 +62,14 @@ impl Waiting {
     }
 }
 
-/// A port whose link is not impaired, in a run without telemetry. Nearly all packets that leave in the
-/// synchronisation window in which they arrive are never stored in a queue: they are copied directly from the
-/// incoming to the outgoing mail.
+/// At a plain port, nearly all packets that arrive and leave within one synchronisation window are never stored in a
+/// queue: they are copied directly from the incoming to the outgoing mail.
 pub struct PlainPort<'s, 'm> {
-    /// The sending side: the port and its link.
     pub wire: Wire<'s>,
     /// The slots for the queues of the port's switch.
     pub pool: &'s mut Pool,
     /// The arrivals that wait: first data, then control.
     pub waiting: &'s mut [Waiting; 2],
-    /// The arrivals at the port.
     pub arrivals: &'s [Entry<'m>],
     /// The random stream that decides which packet the full data queue drops or trims.
     pub coins: PortStream<'s>,
@@ -122,11 +119,9 @@ impl Buffer for SharedQueues {
     }
 }
 
-/// The sending side of a port.
+/// The port and its outgoing link.
 pub struct Wire<'s> {
-    /// The port.
     pub out: &'s mut Port,
-    /// The kind of the port's link.
     pub kind: &'s LinkKind,
     /// The time at which the port becomes free. [`Time::NEVER`] if it is not busy.
     pub free: Time,
@@ -137,8 +132,8 @@ pub struct Wire<'s> {
 }
 
 impl<'m> PlainPort<'_, 'm> {
-    /// Runs the events of the port until before `end`: its arrivals, and the times at which the port becomes free. Data
-    /// that waits is charged to `buffer`. Returns the number of packets that the port has marked, and the time at which
+    /// Runs the events of the port before `end`: its arrivals, and the times at which the port becomes free. Data that
+    /// waits is charged to `buffer`. Returns the number of packets that the port has marked, and the time at which
     /// the port becomes free. This time is [`Time::NEVER`] if the port is not busy.
     #[inline(always)]
     pub fn run<B: Buffer, O: Observer>(
@@ -257,8 +252,8 @@ impl<'m> PlainPort<'_, 'm> {
     fn trim_or_drop<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let out = &mut *self.wire.out;
         let Some(header) = trim_or_drop(out, &frame.packet, at) else { return };
-        // The header is not one of the arrivals, so it cannot wait as an index. It is queued itself, and so are the
-        // arrivals that wait before it.
+        // The header is not one of the arrivals, so it cannot wait as an index. It is stored in the queue, and the
+        // control packets that wait before it are moved there first.
         self.waiting[1].move_to(&mut out.control, self.pool, self.arrivals);
         out.control.push(self.pool, &Frame::new(header, frame.port));
         out.control_bytes += u32::from(header.wire_bytes);
@@ -341,9 +336,7 @@ impl Wire<'_> {
 
 /// A random stream of a port. It is created when it is first used.
 pub struct PortStream<'s> {
-    /// The stream, once it has begun.
     pub stream: &'s mut Option<Box<Stream>>,
-    /// The purpose of the stream.
     pub purpose: Purpose,
 }
 

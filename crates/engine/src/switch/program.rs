@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The programs and the routing of all switches before the first packet.
+/// The routing mode of the fabric, and the programs that [`ProgramPlan::switch`] gives to the switches.
 pub struct ProgramPlan {
     routing: RoutingMode,
     attached: Vec<Option<AnyProgram>>,
@@ -38,7 +38,6 @@ struct Attached {
     program: AnyProgram,
     /// The ports at which the program handles packets right before they are sent.
     egress_ports: EgressPorts,
-    /// The packets that the program has just emitted.
     out: Vec<Emitted>,
     /// The number of packets that the program holds.
     held: u64,
@@ -50,9 +49,9 @@ struct Attached {
     reported: [u32; 2],
     /// The time of the program's timer. [`Time::NEVER`] if it has none.
     timer: Time,
-    /// The time of the program's next notice within the synchronisation window. [`Time::NEVER`] if there is none.
+    /// The time of the next expected notice. [`Time::NEVER`] if there is none.
     next_notice: Time,
-    /// The number of notices of the synchronisation window that the program has received.
+    /// The number of expected notices that the program has received.
     notices_read: usize,
 }
 
@@ -108,7 +107,7 @@ impl ProgramPlan {
         self.wants_qps
     }
 
-    /// The program and routing of the switch with this index. The program is removed from the plan.
+    /// Takes the program of the switch with this index out of the plan.
     pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Extensions {
         let attached = |program: AnyProgram| Attached {
             egress_ports: program.egress_ports(),
@@ -145,7 +144,7 @@ impl Attached {
         self.held_bytes[port] += u64::from(bytes);
     }
 
-    /// Counts a held packet as released. Returns false if no such packet is held.
+    /// Counts a held packet as released. Returns false if the program does not hold so many bytes at this place.
     fn let_out(&mut self, held: Held, bytes: u64) -> bool {
         let kept = match held {
             Held::Never => return true,
@@ -316,7 +315,7 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// Sets the notices that the program receives in the synchronisation window that starts now.
+    /// Replaces the expected notices, which are in the order of their times.
     pub fn expect_notices(&mut self, notices: &[Notice]) {
         if let Some(attached) = self.attached() {
             (attached.next_notice, attached.notices_read) =
@@ -500,7 +499,6 @@ impl Switch {
         if let Some(number) = chosen {
             let number = usize::from(number) % all.len();
             let port = all[number];
-            // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over the remaining ports.
             let is_in_use = group.get(number) == Some(&port) || group.contains(&port);
             return if is_in_use { Some(port) } else { by_hash() };
         }

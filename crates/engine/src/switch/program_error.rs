@@ -20,8 +20,8 @@ pub enum ProgramError {
         /// The configured number of entries.
         table: u32,
     },
-    /// The ToR has no means to select every path: its output port is not sufficient, and there is no map for changes of
-    /// the entropy value. The inner error has the reason.
+    /// The ToR cannot select every path: its choice of a port does not determine the path, and changes of the entropy
+    /// value do not reach every path. The inner error has the reason.
     #[error("{0}")]
     PathMap(#[from] PathMapError),
 }

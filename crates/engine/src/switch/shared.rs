@@ -3,7 +3,7 @@
 //! The limit is the dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): a queue may
 //! hold `alpha` times the free part of the buffer. A single full queue gets the share `alpha / (1 + alpha)` of the
 //! buffer, and each of n full queues gets `alpha / (1 + n alpha)`. In a lossless class the threshold applies to each
-//! ingress port, otherwise to each egress queue. All arithmetic uses integers.
+//! ingress port, otherwise to each egress queue.
 
 use crate::spec::FabricSpec;
 
@@ -65,8 +65,7 @@ impl SharedQueues {
         (size > 0).then_some(SharedQueues { shared: Shared { size, used: 0 }, threshold })
     }
 
-    /// Whether `arriving` bytes of data fit in every case, even if all of them come to one queue that already holds
-    /// `held` bytes.
+    /// Whether `arriving` bytes of data fit even if all of them come to one queue that already holds `held` bytes.
     pub(super) fn is_calm(&self, held: u64, arriving: u64) -> bool {
         let used = self.shared.used + arriving;
         let fullest = Shared { used: used.min(self.shared.size), ..self.shared };

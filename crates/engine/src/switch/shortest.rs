@@ -22,8 +22,8 @@ pub fn shortest(group: &[u16], depths: &[u32], random: &mut Stream) -> u16 {
 }
 
 /// The index of the smallest of `depths`. The i-th of several equal values replaces the choice so far with probability
-/// 1/i. Equal values before a smaller one also draw a random number, so that the numbers drawn are those of a single
-/// pass.
+/// 1/i. A value that equals the smallest value before it also draws a random number if a smaller one follows. The draws
+/// are therefore the same as in a single loop over `depths`.
 pub fn draw_least(depths: &[u32], random: &mut Stream) -> usize {
     let least = depths.iter().fold(u32::MAX, |least, depth| least.min(*depth));
     let first = depths.iter().position(|depth| *depth == least).unwrap_or(0);
@@ -55,7 +55,6 @@ mod tests {
     use super::*;
     use anabranch_base::{Purpose, stream};
 
-    /// The result equals the result of a loop that draws a random number at each equal value.
     #[test]
     fn the_shortest_queue_is_drawn_among_equals() {
         let mut depths = stream(1, 0, Purpose::Model);

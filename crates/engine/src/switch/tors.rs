@@ -38,8 +38,8 @@ mod tests {
     use anabranch_base::Rate;
     use anabranch_fabric::{TopologySpec, build, fat_tree_defaults};
 
-    /// Each pair has the round trip time of its own path, without the links of hosts. This is four links of 1 us and
-    /// four switches of 500 ns within a pod, and twice as many between pods.
+    /// A round trip between ToRs has four links of 1 us and four switches of 500 ns within a pod, and twice as many
+    /// between pods.
     #[test]
     fn a_tor_is_as_far_as_its_links_and_switches_take() {
         let (link, switch) = (Duration::from_us(1), Duration::from_ns(500));

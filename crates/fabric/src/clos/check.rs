@@ -176,7 +176,6 @@ pub(super) fn check_spines(spec: &ClosSpec) -> Result<(), TopologyError> {
     Err(TopologyError::shape("spines", Problem::with_text(message, fit)))
 }
 
-/// Checks that the uplinks of a spine spread evenly over the cores.
 fn check_cores(spec: &ClosSpec) -> Result<(), TopologyError> {
     if Striping::of(spec.core_uplinks, spec.cores, spec.spines).is_some() {
         return Ok(());
@@ -239,8 +238,8 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
             let filled = most / 2;
             let is_sparse = switch == "a spine" && 2 * u64::from(spec.segment) <= filled;
             let fit = match key {
-                // If a segment has far fewer servers than it could have, its leaves still take a port of every spine.
-                // Larger segments are then proposed.
+                // A leaf takes a port of every spine of its group, even if its segment is small. Larger segments are
+                // therefore proposed.
                 "radix" if kind.has_rails() && is_sparse && u64::from(spec.servers) > filled => {
                     format!("segment = {filled}")
                 }

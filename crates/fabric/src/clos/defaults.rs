@@ -172,7 +172,7 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
         ClosKind::Rails | ClosKind::MultiPlane | ClosKind::DcnPlus => 1.0,
     });
     let (uplink, core_link, of_leaf) = (spec.uplink, spec.core_link, spec.uplinks);
-    // The links down and the links up of a spine, in a group of this number of spines.
+    // The links down and the links up of a spine.
     let spine_links = |spines: u32| {
         let down = f64::from(shape.group_leaves()) * f64::from(of_leaf / spines);
         (down, quotient(down, uplink, oversubscription, core_link))
@@ -307,7 +307,6 @@ fn whole(
     Err(TopologyError::shape(&format!("{prefix}oversubscription"), problem))
 }
 
-/// The given number of uplinks. It is an error if the oversubscription is given as well.
 fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32, TopologyError> {
     if oversubscription.is_none() {
         return Ok(uplinks);
@@ -316,8 +315,8 @@ fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32,
     Err(TopologyError::shape(key, Problem::with_text(message, format_args!("nothing: leave {key} out"))))
 }
 
-/// Checks that the input gives no uplinks, spines, cores or oversubscription, as a network of one tier has none. A
-/// resolved scenario has rates of them, the defaults.
+/// Checks that the input for a network of one tier gives no uplinks, spines, cores or oversubscription. Their default
+/// rates are permitted, because a resolved scenario contains them.
 fn without_uplinks(kind: ClosKind, input: &ClosInput) -> Result<(), TopologyError> {
     let keys = [
         ("oversubscription", input.oversubscription.is_some()),

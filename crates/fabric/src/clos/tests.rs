@@ -101,7 +101,6 @@ fn the_last_segment_may_have_fewer_servers() {
     );
     assert_eq!([127, 128].map(|servers| segment(ClosKind::MultiPlane, servers, None)), [4, 4]);
     assert_eq!(segment(ClosKind::DcnPlus, 17, None), 16);
-    // A network of three tiers, and one in which each port of a NIC has its own plane.
     let large = ClosInput { servers: 511, tiers: Some(3), ..pod };
     assert_eq!((tiers(&built(ClosKind::Rails, large.clone())), large.radix), ([128, 128, 64], Some(64)));
     let planes = built(ClosKind::MultiPlane, input(10));
@@ -194,7 +193,7 @@ fn planes_multiply_the_paths() {
 
 #[test]
 fn rails_without_common_spines_are_networks_of_their_own() {
-    // DeepSeek's network: 16,384 endpoints, 768 switches of 64 ports, and GPU i in plane i.
+    // DeepSeek's network has 16,384 endpoints and 768 switches of 64 ports.
     let mpft = ClosInput { radix: Some(64), spine_group: Some(SpineGroup::Rail), ..input(2048) };
     let t = built(ClosKind::Rails, mpft.clone());
     assert_eq!((t.hosts, t.switches.len()), (16_384, 768));

@@ -1,7 +1,6 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A server with two PCI switches, each of which has one NIC and one GPU.
 const SERVER: &str = r#"<system version="1">
   <cpu numaid="0">
     <pci busid="0000:01:00.0" class="0x060400">
@@ -43,7 +42,7 @@ fn gpus_use_the_nics_on_their_pci_switch() {
     let server = parse_nccl("s.xml", SERVER).unwrap();
     assert_eq!((server.gpus, server.nics, server.ports, server.link), (2, 2, 1, Rate::from_gbps(200)));
     assert_eq!(server.gpu_nics, [1, 0], "NICs are numbered by dev");
-    // The server has 18 links of 20.6 GB/s per GPU.
+    // Each GPU has 18 links of 20.6 GB/s.
     assert_eq!(server.nvlink, Some(Rate(2_966_400_000_000)));
 }
 

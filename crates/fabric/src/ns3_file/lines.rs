@@ -6,7 +6,6 @@ use super::units;
 use anabranch_base::{Duration, Fix, Problem, Rate};
 use std::collections::BTreeSet;
 
-/// A topology file, divided into lines.
 pub(super) struct File<'a> {
     name: &'a str,
     pub header: Header<'a>,
@@ -84,7 +83,7 @@ pub(super) struct Link {
     pub loss: f64,
 }
 
-/// The two nodes of a line that describes a cable, well-formed or not.
+/// The two nodes of a line that describes a cable, even if the rest of the line is malformed.
 fn ends(words: &[&str]) -> Option<[u32; 2]> {
     match words {
         [a, b, _, ..] => Some([a.parse().ok()?, b.parse().ok()?]),
@@ -190,8 +189,6 @@ impl<'a> File<'a> {
         cables(switches_and_cables(&self.body).1).count()
     }
 
-    /// Whether each node is a switch.
-    ///
     /// # Errors
     /// The line of switches is missing, or it does not list as many different nodes as the header counts switches.
     pub(super) fn switches(&self) -> Result<Vec<bool>, TopologyError> {
@@ -336,9 +333,8 @@ impl<'a> File<'a> {
         )
     }
 
-    /// The error for a line of switches that lists the wrong nodes. The nodes with several links are probably the
-    /// switches, if there are as many of them as the header counts switches. The error is reported if the line does not
-    /// list all of these nodes.
+    /// The error for a line of switches that lacks a node with several links. If as many nodes have several links as
+    /// the header counts switches, these nodes are probably the switches. Otherwise there is no error.
     pub(super) fn other_switches(&self, is_switch: &[bool], links: &[Link]) -> Option<TopologyError> {
         let mut once = BTreeSet::new();
         let ends = links.iter().flat_map(|link| link.ends);

@@ -11,8 +11,8 @@ impl File<'_> {
     /// no latency, and its rate is the sum of the rates of the host's links.
     ///
     /// # Errors
-    /// A host has a cable to itself. A host without a switch of its own has more links than a NIC has ports. Switches
-    /// were mistaken for hosts.
+    /// A host has a cable to itself. A host without a switch of its own has more links than a NIC can have ports. The
+    /// file probably does not list all of its switches.
     pub(super) fn with_own_switches(
         &self,
         is_switch: &mut Vec<bool>,

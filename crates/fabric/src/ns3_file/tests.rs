@@ -1,5 +1,3 @@
-//! Tests of reading topology files, and of the errors about mistakes in them.
-
 use super::*;
 use anabranch_base::{HostId, Rate};
 use proptest::prelude::*;
@@ -102,7 +100,7 @@ const WITHOUT_HINT: &[(&str, &str, &str)] = &[
     ("3 0 400", "6 6 400", "g.txt:1: the graph is not connected: host 1 cannot reach host 4"),
 ];
 
-/// The place, the problem and the proposed text of an error.
+/// The line, the problem and the proposed text of an error.
 fn told(error: &str) -> (usize, &str, Option<&str>) {
     let line = error.split(':').nth(1).unwrap().parse().unwrap();
     let (problem, instead) = error.rsplit_once("; write: ").map_or((error, None), |(a, b)| (a, Some(b)));
@@ -190,7 +188,6 @@ fn of_more_links_than_are_counted_the_first_are_read() {
     );
 }
 
-/// Two hosts on a switch, in the syntax of each simulator.
 #[test]
 fn dialects_are_told_by_their_columns() {
     let hpcc = read("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n").unwrap();

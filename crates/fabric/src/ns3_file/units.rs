@@ -70,8 +70,8 @@ pub(super) fn latency(word: &str) -> Result<Duration, Problem> {
     match (word.parse::<Duration>(), plain) {
         (Ok(latency), _) => Ok(latency),
         (Err(_), Some(0.0)) => Ok(Duration::ZERO),
-        // The proposed fix reads a number below 0.01 as seconds, as ns-3 does, a number from there to below 50 as
-        // microseconds, and any other number as nanoseconds.
+        // The proposed fix reads a number below 0.01 as seconds, as ns-3 does, a number of at least 50 as nanoseconds,
+        // and a number between these as microseconds.
         (Err(_), Some(number)) => {
             let instead = match number {
                 small if small < 0.01 => Duration((small * 1e12).round() as u64).to_string(),

@@ -55,7 +55,6 @@ pub(super) fn rail_links(topology: &Topology, rail: u32) -> Result<Vec<LinkId>, 
     Ok(of_rail.flat_map(|host| topology.links_of(host.into())).map(LinkId).collect())
 }
 
-/// The ToRs whose hosts are all NICs of this rail.
 pub(super) fn rail_tors(topology: &Topology, rail: u32) -> Result<Vec<NodeId>, Problem> {
     check_rail(topology, rail)?;
     let tors = (topology.hosts..topology.hosts + topology.tors()).map(NodeId);

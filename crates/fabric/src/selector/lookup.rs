@@ -7,7 +7,7 @@ use std::ops::Range;
 
 const MOST_RATES_LISTED: usize = 8;
 
-/// The tier of a set in `topology`; `None` if the topology has no such tier.
+/// The tier that `kind` names in `topology`; `None` if it names no tier, or one that the topology lacks.
 pub(super) fn tier_of(topology: &Topology, kind: SetKind) -> Option<u8> {
     let (top, sites) = (topology.top_tier(), topology.has_sites());
     let tier = match kind {
@@ -49,7 +49,7 @@ pub(crate) fn check_plane(topology: &Topology, plane: u32) -> Result<(), Problem
     }
 }
 
-/// All switches of the set, ascending.
+/// The switches of a set, ascending.
 pub(super) fn members(topology: &Topology, set: SwitchSet) -> Result<Vec<NodeId>, Problem> {
     let range = match (set.kind, tier_of(topology, set.kind)) {
         (SetKind::Switch | SetKind::Node, _) => 0..topology.switches.len(),
@@ -186,7 +186,7 @@ pub(super) fn with_error_rate(topology: &Topology, rate: f64) -> Result<Vec<Link
     Err(format!("no link has this error rate; the file gives {}{more}", rates.join(", ")).into())
 }
 
-/// A random sample of `all`. Both `all` and the sample are ascending and distinct.
+/// A random sample of `all`, which is ascending and distinct. The sample is ascending and distinct too.
 pub(super) fn pick<T: Ord>(
     mut all: Vec<T>,
     amount: Amount,
@@ -202,8 +202,6 @@ pub(super) fn pick<T: Ord>(
                 format_args!("1 to {}", all.len()),
             ));
         }
-        // The number is rounded to the nearest integer, but is at least 1. It is not above the length of `all`, because
-        // a share is at most 100 %.
         Amount::Percent(percent) => ((percent * all.len() as f64 / 100.0 + 0.5) as usize).max(1),
     };
     random.shuffle(&mut all);

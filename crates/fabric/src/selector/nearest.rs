@@ -10,7 +10,7 @@ impl Selector {
     fn amount(&self) -> String {
         let behind = |text: &str| text.split_once(':').map(|(_, rest)| rest.trim().to_owned());
         let form = if self.cable { behind(&self.text) } else { Some(self.text.clone()) };
-        // A form of a plane begins with the plane, which is removed.
+        // The plane at the beginning, such as `plane:2/`, also contains a colon.
         let form = form.map(|form| match form.starts_with("plane:") {
             true => form.split_once('/').map_or(String::new(), |(_, rest)| rest.to_owned()),
             false => form,
@@ -129,7 +129,7 @@ fn has_rail_tors(topology: &Topology) -> bool {
     topology.rail_of_tor(NodeId(topology.hosts)).is_some()
 }
 
-/// The tier of `topology` nearest to the tier that `kind` names. `topology` may lack the named tier.
+/// The tier of `topology` nearest to the tier that `kind` names; `None` if `kind` names no tier.
 fn nearest_tier(topology: &Topology, kind: SetKind) -> Option<u8> {
     let top = topology.top_tier();
     tier_of(topology, kind).or(match kind {

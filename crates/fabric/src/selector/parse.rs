@@ -147,7 +147,7 @@ fn parse_host_links(text: Option<&str>) -> Result<Form, Problem> {
     Ok(Form::HostLinks { plane: Some(parse_index(plane)?), amount: parse_amount(amount)? })
 }
 
-/// The error for a text that names a part of a server that is no part of the network, or for any other text.
+/// The error for a text of no known form. It has a hint if the text names NVLink or a GPU.
 fn unnamed(text: &str) -> Problem {
     match text.trim().to_ascii_lowercase() {
         text if text.starts_with("nvswitch") || text.starts_with("nvlink") => {

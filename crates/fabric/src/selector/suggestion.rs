@@ -27,7 +27,7 @@ impl Selector {
         }
         let normalized = with_tier_words(&normalized(text), topology);
         let selector = Selector::parse(&normalized).ok().filter(|_| normalized != text)?;
-        // Any stream will do, because only the existence of such links or switches matters.
+        // The choice of the stream has no effect, since only the existence of the links or switches matters.
         let mut random = stream(1, 0, Purpose::FaultSelection);
         let found = match links {
             true => selector.links(topology, &mut random).map(drop),
@@ -51,7 +51,7 @@ fn with_tier_words(normalized: &str, topology: &Topology) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The cable between the two switches whose names a separator divides: `tor0-spine1`, `tor:0 <-> spine:1`.
+/// The cable for a text with the names of its two switches: `tor0-spine1`, `tor:0 <-> spine:1`.
 fn between(text: &str, topology: &Topology) -> Option<String> {
     let node = |name: &str| match Selector::parse(&normalized(name)).ok()?.form {
         Form::Switch(kind, index) => switch(topology, kind, index).ok(),

@@ -142,7 +142,6 @@ fn single() -> Topology {
     build(&single, None).unwrap()
 }
 
-/// Checks how the error text of each selector of links begins.
 fn assert_errors(cases: &[(&Topology, &str, &str)]) {
     for (t, text, expected) in cases {
         let got = links(t, text).unwrap_err();

@@ -8,8 +8,8 @@
 //! behave as Theorem 5.1 states. The proof (Appendix B) assumes that a ball that leaves a bin with at most tau balls
 //! comes back to the bin in the same round. By the printed rules, the ball comes back when its colour's turn comes, up
 //! to b rounds later. A bin that more than b colours remember therefore grows to the threshold, and a bin that fewer
-//! colours remember runs empty. Each empty bin adds a ball to the game, until there are about tau balls for each bin.
-//! The queues stay bounded.
+//! colours remember runs empty. At full load, each empty bin adds a ball to the game, until there are about tau balls
+//! for each bin. The queues stay bounded.
 //!
 //! `returned` is the process of the proof. A ball that leaves a bin with at most tau balls comes back to the bin in the
 //! same round. All other balls of the round are thrown at random. This process has no colours.
@@ -39,8 +39,7 @@ pub const MAX_COLORS: u64 = 100_000_000;
 /// The largest number of bins with a curve for each bin. Games with more bins have only a curve of the longest queue,
 /// because a curve for each bin would fill the picture and the files.
 pub const MAX_BIN_CURVES: u32 = 8;
-/// The length of a round in curves, in picoseconds. Rounds have no duration, but curves need times: round n is drawn at
-/// n us.
+/// The length of a round in curves, in picoseconds. Rounds have no duration, but curves need times.
 const ROUND_PS: u64 = 1_000_000;
 
 pub(super) fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>, ModelError> {
@@ -158,7 +157,7 @@ struct Rules {
     threshold: u32,
     /// The number of colours per bin, called b in the paper.
     colors_per_port: u32,
-    /// The interval of recycling, called r in the paper: one in r balls is recycled.
+    /// The interval of recycling, called r in the paper: a ball is recycled with probability 1/r.
     recycle_every: u32,
 }
 
@@ -168,7 +167,6 @@ struct Game<'a> {
     bins: Vec<VecDeque<u32>>,
     /// The bin that each colour remembers.
     memory: Vec<Option<u32>>,
-    /// The first colour of the next batch.
     next_color: u32,
     rounds: u64,
     last_change: u64,
@@ -320,7 +318,6 @@ mod tests {
         game.round();
         assert_eq!(game.removed, 2);
         assert_eq!(game.thrown, 3);
-        // The oldest ball has left, and the next one is in front of the thrown balls.
         assert_eq!(game.bins[0][0], 8);
         assert!(!game.bins.iter().flatten().any(|color| *color == 7 || *color == 9));
     }
@@ -338,8 +335,8 @@ mod tests {
         }
     }
 
-    /// A colour that remembers no bin remembers a bin with at most tau balls when its ball leaves that bin. A colour
-    /// that remembers a bin keeps it in this case. If the bin has more than tau balls, the colour forgets its bin.
+    /// When a ball leaves a bin with at most tau balls, its colour remembers this bin, unless the colour already
+    /// remembers a bin. When the bin has more than tau balls, the colour forgets its bin.
     #[test]
     fn a_color_learns_from_the_bin_it_leaves() {
         let rules = rules(BallsVariant::Recycled, 8, 1.0);
@@ -385,9 +382,7 @@ mod tests {
         assert_eq!(game.last_change, 0);
     }
 
-    /// A ball comes back when its colour's turn comes, not immediately. A bin that more than b colours remember
-    /// therefore grows, and a bin that fewer colours remember runs empty. Below the threshold no mechanism balances the
-    /// bins.
+    /// Below the threshold no mechanism balances the bins.
     #[test]
     fn memories_that_do_not_fit_pull_bins_apart() {
         let rules = Rules {
@@ -492,7 +487,7 @@ mod tests {
             assert_eq!((key.0.as_str(), key.1.as_str(), key.2), (scheme, ports, seed));
         }
         assert!(keys[4..].iter().all(|key| key.0 == "recycled"));
-        // The curves are those of the longest queue and, in the small game, of each bin.
+        // Both games have a curve of the longest queue, and the small game has one for each bin too.
         assert_eq!(results[0].series.len(), 50 * 5);
         assert_eq!(results[2].series.len(), 50);
         let longest: Vec<f64> = results[2].series.iter().map(|row| row.value).collect();

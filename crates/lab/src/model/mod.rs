@@ -18,8 +18,7 @@ use std::collections::BTreeMap;
 pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 
 /// Computes a model. There is one result for each combination of a variant, the values of the parameters and a seed.
-/// The results are sorted by variant, then by values, then by seed. In some models, schemes, methods or chips take the
-/// place of variants.
+/// The results are sorted in this order. In some models, schemes, methods or chips take the place of variants.
 ///
 /// The rows of `load-imbalance` have the schemes `random` and `hash`, `active_flows` and `evs` in `sweep`, and
 /// `load_imbalance` in `extra`.
@@ -65,8 +64,7 @@ fn field_bits(field: &StateField) -> f64 {
     f64::from(field.bits) * f64::from(field.count)
 }
 
-/// The state that a NIC keeps for a queue pair, for transports that track messages. It does not depend on the packets
-/// in flight.
+/// The bytes that a NIC keeps for a queue pair, for transports that track messages.
 fn of_transport(transport: &TransportConfig) -> BTreeMap<String, f64> {
     let Some(tracked) = transport.tracked_messages() else { return BTreeMap::new() };
     let state = transport.tracking(0);

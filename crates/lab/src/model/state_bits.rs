@@ -8,7 +8,6 @@ use anabranch_proto::lb::StateField;
 use anabranch_proto::{LbConfig, ProgramConfig};
 use std::collections::BTreeMap;
 
-/// A row for each built-in scheme, or two rows for a scheme with the balancer `reps`.
 pub(super) fn run() -> Vec<RunResult> {
     schemes()
         .into_iter()
@@ -38,8 +37,8 @@ pub(super) fn run() -> Vec<RunResult> {
         .collect()
 }
 
-/// The bytes of a program's state for a queue pair, in total (`program_bytes`) and at either ToR. `tor_bytes` is the
-/// state of a ToR with the numbers of NICs and queue pairs in Table 2 of Themis-spraying.
+/// The bytes of a program's state for a queue pair, in total (`program_bytes`) and at the source and destination ToRs.
+/// `tor_bytes` is the whole state of a ToR with the numbers of NICs and queue pairs in Table 2 of Themis-spraying.
 fn of_program(program: &ProgramConfig) -> BTreeMap<String, f64> {
     let state = program.state();
     let bytes = |side: &str| -> f64 {

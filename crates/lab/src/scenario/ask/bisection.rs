@@ -4,8 +4,8 @@ use crate::scenario::ask::question::{Extremum, Find};
 
 /// A search for the answer of one scheme and seed. It names the next value to try and receives the outcome.
 ///
-/// The search tries both ends, halves the range between them, and finally tries values on both sides of the answer.
-/// These values are likely to show whether the condition is not monotone. If the condition holds at neither end, the
+/// The search tries both ends, halves the range between them, and finally tries values on both sides of the answer. If
+/// the condition is not monotone, the last values are likely to show it. If the condition holds at neither end, the
 /// search looks for a value between them for which the condition holds, and uses that value as the good end.
 #[derive(Debug)]
 pub struct Search<'a> {
@@ -31,7 +31,7 @@ pub struct Search<'a> {
 enum Stage {
     GoodEnd,
     BadEnd,
-    /// The search tries values between the ends, because the condition holds at neither end.
+    /// Tries values between the ends, at neither of which the condition holds.
     Inside,
     Between,
     BesideGood,
@@ -121,8 +121,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A value beside the answer. The range from the answer to the last tried value is halved twice, and the half at
-    /// the answer is kept each time.
+    /// Halves the range from the answer to the last tried value twice, and keeps the half at the answer each time.
     fn nearer(&self) -> Option<f64> {
         let (last, _) = *self.tried.last()?;
         self.find.between(self.good, self.find.between(self.good, last)?)

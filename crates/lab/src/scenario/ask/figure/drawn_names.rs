@@ -1,4 +1,4 @@
-//! The names of the groups of messages and of the numeric results that the runs of a scenario will have.
+//! The names of the groups of messages and of the numeric results that a figure of a scenario can draw.
 
 use crate::scenario::expand::resolved::Scenario;
 use anabranch_engine::Scheme;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// The groups by which the messages of a scenario can be distinguished: the parts of its workload, whether messages
 /// leave their data centre, which kind of hosts sends them if the hosts' balancers differ, and combinations of these.
 ///
-/// With several traffic classes, the name of a message's class comes before these.
+/// With traffic classes, a group may begin with the name of a class.
 pub(super) fn groups(scenario: &Scenario) -> Vec<String> {
     let sides: &[&str] = match scenario.topology {
         TopologySpec::CrossDc(_) => &["intra", "inter"],
@@ -36,7 +36,7 @@ pub(super) fn groups(scenario: &Scenario) -> Vec<String> {
     all
 }
 
-/// All choices of at most one word of each list, in the order of the lists, except for no word at all.
+/// All choices of at least one word and at most one of each list, joined in the order of the lists.
 fn combined(lists: [&[&str]; 4]) -> Vec<String> {
     let mut groups = vec![String::new()];
     for words in lists {
@@ -54,7 +54,7 @@ fn combined(lists: [&[&str]; 4]) -> Vec<String> {
     groups
 }
 
-/// The names of the numeric results of a scenario's runs, including those that only some schemes and fabrics have.
+/// The names of the numeric results of a scenario's runs that a figure can draw.
 pub(super) fn numbers(scenario: &Scenario) -> Vec<String> {
     let mut numbers: Vec<String> = RunRow::FIELDS.map(str::to_owned).to_vec();
     let mut add = |names: &[&str]| numbers.extend(names.iter().map(|&name| name.to_owned()));

@@ -1,4 +1,4 @@
-//! The schemes of a scenario of the league: all schemes whose files name the scenario's part of the league.
+//! The schemes of a league scenario: all schemes whose files name the scenario's part of the league.
 
 use crate::scenario::keys::{self, LEAGUE_PARTS};
 use crate::scenario::read::document::{Fields, Item, Node};

@@ -170,7 +170,7 @@ pub fn read_figure_under(
     Ok(figure)
 }
 
-/// The scenario of a figure, with the values of `choice` for its `[[unsaid]]` tables.
+/// `choice` has the positions of the values for the `[[unsaid]]` tables, as in [`read_figure_under`].
 fn scenario_of(
     file: &str,
     mut fields: Fields,
@@ -210,8 +210,7 @@ fn merge_overlay(file: &str, fields: &mut Fields, scale: Scale) -> Result<Option
     Ok(at_scale)
 }
 
-/// Checks that the first values of each `[[unsaid]]` table that this scale varies are the figure's own values. The
-/// first values of all tables then leave the scenario unchanged.
+/// Checks that the first values of each `[[unsaid]]` table that this scale varies are the figure's own values.
 fn check_first_values(
     file: &str,
     unsaid: &[Entry<'_>],
@@ -243,7 +242,6 @@ fn take_table(fields: &mut document::Fields, key: &str) -> Option<Node> {
     is_table.then(|| fields.remove(key)).flatten()
 }
 
-/// The tables of `[plot]` or of several `[[plot]]`.
 fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Diagnostic> {
     match root.node("plot") {
         Some(node) if matches!(node.item, Item::Table(_)) => {
@@ -271,8 +269,7 @@ fn claim(table: &Table) -> Result<ClaimSpec, Diagnostic> {
     })
 }
 
-/// Reads the key `paper` of a claim. Its form depends on the kind of the claim. None for the kind `zero`, and for an
-/// order, whose names [`order`] reads.
+/// The key `paper` of a claim. `None` for the kind `zero`, and for an order, whose names [`order`] reads.
 fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Diagnostic> {
     match kind {
         ClaimKind::Order => Ok(None),
