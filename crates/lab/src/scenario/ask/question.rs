@@ -16,7 +16,7 @@ use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 const RESOLUTION: f64 = 0.02;
 /// The ratios of the ends of the ranges that are suggested beyond an end of the searched range.
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
-/// The number of halvings of a range (7 values) after which the condition is assumed to fail everywhere in it.
+/// The number of halvings after which the condition is assumed to fail everywhere in a range. They try 7 values.
 const RANGE_HALVINGS: usize = 3;
 /// The number of halvings of a list. They reach every value of a list of up to 65.
 const LIST_HALVINGS: usize = 6;
@@ -55,7 +55,6 @@ pub enum Extremum {
 
 #[derive(Debug)]
 enum Values {
-    /// The values of a list, in the order of the list.
     List(Vec<toml::Value>),
     /// All values between two ends, written in the form of `spelling`.
     Range { ends: [toml::Value; 2], low: f64, high: f64, spelling: Spelling },
@@ -230,7 +229,7 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
     }
 }
 
-/// Two values in the least unit of their kind, if both are numbers, or quantities of one kind.
+/// Two numbers, or two quantities of one kind in its smallest unit. `None` for other values.
 fn sizes(one: &toml::Value, next: &toml::Value) -> Option<[f64; 2]> {
     let (Some(one), Some(next)) = (one.as_str(), next.as_str()) else {
         return Some([number(one)?, number(next)?]);
@@ -242,8 +241,7 @@ fn sizes(one: &toml::Value, next: &toml::Value) -> Option<[f64; 2]> {
     bytes().or_else(spans).or_else(rates)
 }
 
-/// The values sorted, without repetitions. None if they are of different kinds, or if too few remain for a range or a
-/// list.
+/// The values sorted, without repetitions. None if they cannot be sorted, or if too few remain for a range or a list.
 fn rising(list: Vec<toml::Value>) -> Option<Vec<toml::Value>> {
     let first = list.first()?.clone();
     let size = |value: &toml::Value| sizes(&first, value).map(|[_, size]| size);

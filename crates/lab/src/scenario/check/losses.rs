@@ -18,8 +18,7 @@ const MOST_PAIRS: usize = 20_000;
 
 #[derive(Default)]
 pub(in crate::scenario) struct RareLoss {
-    /// For each fault, its rarest loss, and the number of points at which a loss is too rare. The key is the number of the
-    /// fault.
+    /// By the number of the fault: the rarest loss, and the number of points at which the loss is too rare.
     rarest: BTreeMap<usize, (Rare, usize)>,
     /// The number of points examined so far.
     points: usize,
@@ -161,7 +160,8 @@ fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payloa
     Some(load)
 }
 
-/// The ports of `src` and `dst` between which packets travel: each port of `src` with those of `dst` nearest to it.
+/// The ports of `src` and `dst` between which packets travel: each port of `src` with the ports of `dst` that are
+/// nearest to it.
 fn joined_ports(topology: &Topology, routing: &Routing, [src, dst]: [HostId; 2]) -> Vec<[u16; 2]> {
     let mut joined = Vec::new();
     for from in 0..topology.host_ports(src) {

@@ -31,8 +31,8 @@ pub(in crate::scenario) struct WithoutEffect {
     losing_all: BTreeSet<(usize, String, usize)>,
     /// Whether some point has a fault.
     is_broken: bool,
-    /// A depth of a collective that has no effect, and the largest number of chunks from one rank to another. The
-    /// depth is not below that number.
+    /// A depth of a collective that has no effect, because no queue pair has more chunks, and the largest number of
+    /// chunks of a queue pair.
     depth: Option<(u32, u32)>,
     /// Whether the depth limits a collective at some point.
     holds_back: bool,

@@ -1,7 +1,5 @@
-//! Warnings about queues and windows that do not fit their scheme: too short for a packet or for their own
-//! thresholds, or too long for a timeout. Other warnings are about balancers without a choice of paths, about a
-//! `shared_alpha` without a shared buffer, about NSCC without trimming, and about delay targets that no packet
-//! reaches.
+//! Warnings about queues, buffers, windows, timeouts and thresholds of a scheme that do not fit each other, and about
+//! balancers with one entropy value.
 
 mod trimming;
 
@@ -28,7 +26,6 @@ pub(in crate::scenario) struct IdleQueues {
     trimming: TrimmingQueues,
 }
 
-/// A finding: the text of the warning, a correct value, and the number of points at which it was found.
 struct QueueFinding {
     message: String,
     instead: String,
@@ -347,9 +344,7 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
     tried.find(|bytes| *bytes > holds && does(*bytes))
 }
 
-/// The number of queues in which the check assumes that a packet may wait, one after another. The paths of fat trees,
-/// Clos networks, dragonflies and fabrics of several data centres have fewer switches. The paths of a large torus or
-/// graph may have more.
+/// The number of queues in which the check assumes that a packet may wait, one after another.
 const MOST_QUEUES: u64 = 8;
 
 const MOST_DOUBLED: u32 = 30;
@@ -389,8 +384,7 @@ mod tests {
     use anabranch_base::Bytes;
     use anabranch_proto::cc::ConstantConfig;
 
-    /// With a constant window, only the balancer can react to marks. The balancers `ops`, `ecmp`, `ack-clock` and
-    /// `round-robin` do not react to marks.
+    /// A constant window does not react to marks, so only the balancer can.
     #[test]
     fn marks_count_where_something_reacts_to_them() {
         let reacts = |name: &str| {

@@ -21,7 +21,6 @@ pub(in crate::scenario) struct InStep {
     all: BTreeSet<Duration>,
 }
 
-/// Whether a timeout is a whole number of periods.
 fn is_in_step(rto: Duration, period: Duration) -> bool {
     let periods = rto.0 as f64 / period.0 as f64;
     let whole = periods.round();

@@ -27,7 +27,7 @@ pub struct Scenario {
     pub setup: String,
     /// The schemes that are compared.
     pub schemes: Vec<Scheme>,
-    /// The seeds. Every scheme has a run for each seed.
+    /// The seeds. Every scheme has a run for each seed at each point of the sweep.
     pub seeds: Vec<u64>,
     /// The specification of the fabric.
     pub topology: TopologySpec,

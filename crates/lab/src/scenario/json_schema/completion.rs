@@ -73,7 +73,6 @@ impl<'a> Table<'a> {
         Table { path, written: written.iter().filter_map(pair).collect() }
     }
 
-    /// The schemas of the table's keys, by name.
     fn properties(&self) -> Vec<(&'static str, &'static Value)> {
         let mut node = &*SCHEMA;
         for name in self.path.split('.').filter(|name| !name.is_empty()) {

@@ -210,7 +210,6 @@ fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines) -> Result<Node, F
     Ok(Node { at, item })
 }
 
-/// The start of each line of a text, and the bytes that do not begin a character.
 struct Lines {
     starts: Vec<usize>,
     /// The positions of the bytes that do not begin a character. They are stored so that a column is found without a
