@@ -18,7 +18,7 @@ const RESOLUTION: f64 = 0.02;
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
 /// The number of halvings after which the condition is assumed to fail everywhere in a range. They try 7 values.
 const RANGE_HALVINGS: usize = 3;
-/// The number of halvings of a list. They reach every value of a list of up to 65.
+/// The number of halvings of a list. They reach every value of a list of up to 65 values.
 const LIST_HALVINGS: usize = 6;
 const RANGE: &str = "[\"16KB\", \"8MB\"]";
 
@@ -294,7 +294,7 @@ impl Find {
         Ok(scenario.asking(SearchRange { key: self.key(), values: own, at: self.values_at[0] }))
     }
 
-    /// Changes the fix of an error about the sweep, which carries out the search, to a fix of `[find]`, if possible.
+    /// Changes the fix of an error about `[sweep]` to a fix of `[find]`, if possible. A search is resolved as a sweep.
     fn in_find(&self, error: Diagnostic) -> Diagnostic {
         let Some(Fix::Set { key, value }) = &error.fix else { return error };
         let Some(path) = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) else { return error };
@@ -365,7 +365,8 @@ impl Find {
         [own[0].clone(), own[own.len() - 1].clone()]
     }
 
-    /// The smallest and the largest searched value, each with its position; for a list, the first and the last value.
+    /// The smallest and the largest searched value, each with its position. For a list, they are the first and the last
+    /// value.
     pub fn least_and_most(&self) -> [(f64, toml::Value); 2] {
         [false, true].map(|last| (self.end(last), self.value(self.end(last))))
     }

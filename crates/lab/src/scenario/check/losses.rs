@@ -60,8 +60,7 @@ impl RareLoss {
         let Some(load) = link_load(workload, topology, routing, payload) else { return };
         for (number, spec, taken, probability) in losses {
             let packets = taken.links.iter().fold(0.0, |packets, link| packets + load[link.index()]);
-            // The expected number of losses is an upper bound, because the fault may be present only during a part of
-            // the run.
+            // Fewer losses than this product are expected if the fault is present only during a part of the run.
             if packets * probability >= FEWEST {
                 continue;
             }
