@@ -117,7 +117,6 @@ pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>,
     }))
 }
 
-/// The table `[find]` as written.
 struct Question {
     parameter: String,
     at: Place,

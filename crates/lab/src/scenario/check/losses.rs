@@ -20,7 +20,6 @@ const MOST_PAIRS: usize = 20_000;
 pub(in crate::scenario) struct RareLoss {
     /// By the number of the fault: the rarest loss, and the number of points at which the loss is too rare.
     rarest: BTreeMap<usize, (Rare, usize)>,
-    /// The number of points examined so far.
     points: usize,
 }
 

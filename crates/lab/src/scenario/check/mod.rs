@@ -78,7 +78,6 @@ pub struct Examined {
     pub facts: Vec<Vec<PathFacts>>,
 }
 
-/// The checks that examine every point before they give warnings.
 #[derive(Default)]
 struct Checks {
     too_short: TooShort,
@@ -182,7 +181,6 @@ impl Scenario {
         Ok(Examined { warnings: checks.warnings(self), facts: facts_by_point })
     }
 
-    /// The seed for selectors that draw links or switches.
     fn first_seed(&self) -> u64 {
         self.seeds.first().copied().unwrap_or(1)
     }

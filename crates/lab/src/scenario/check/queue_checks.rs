@@ -15,7 +15,6 @@ use anabranch_proto::cc::Windows;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, Size};
 use std::collections::BTreeMap;
 
-/// The findings so far, by scheme and parameter.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleQueues {
     found: BTreeMap<(String, &'static str), QueueFinding>,
@@ -138,7 +137,6 @@ struct Look<'a> {
     scheme: &'a Scheme,
     on: &'a Topology,
     facts: &'a PathFacts,
-    /// The findings, each with its parameter, the problem and another value.
     findings: Vec<(&'static str, String, String)>,
 }
 
@@ -184,7 +182,6 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that a buffer of a lossless class can reach the threshold for marking.
     fn lossless_marking(&mut self) {
         let (scheme, kmin) = (self.scheme, self.scheme.fabric.ecn_kmin.on(&self.facts.of_port(), None));
         if let Some(pfc) = &scheme.fabric.pfc
@@ -200,7 +197,6 @@ impl Look<'_> {
         }
     }
 
-    /// Finds a `shared_alpha` other than 1 if there is no shared buffer to which it could apply.
     fn shared_buffer(&mut self, queue: &DataQueue) {
         let alpha = self.scheme.fabric.shared_alpha;
         if !queue.is_shared && alpha != 1.0 {
@@ -244,7 +240,6 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that the delay of packets can be as long as the congestion control's target delay.
     fn target_delay(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
         if let Some((parameter, target)) = self.scheme.cc.target_delay()
             && let Some(slowest) = self.on.ports.iter().map(|port| port.rate).min()

@@ -12,7 +12,6 @@ const NEAR: f64 = 0.03;
 /// The largest number of periods in a timeout that is examined.
 const MOST_PERIODS: f64 = 20.0;
 
-/// The findings so far.
 #[derive(Default)]
 pub(in crate::scenario) struct InStep {
     /// For each fault, the period and the schemes with their timeouts.

@@ -53,7 +53,6 @@ pub struct Scenario {
     pub(in crate::scenario) origin: Origin,
 }
 
-/// A point of a sweep with all its fields.
 pub(in crate::scenario) struct Point {
     pub sweep: BTreeMap<String, Value>,
     pub setup: String,

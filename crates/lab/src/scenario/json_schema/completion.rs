@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// The completions at a place in a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completions {
-    /// The number of characters that a completion replaces, directly before the place. They are the beginning of a word.
+    /// The number of characters directly before the place that are the beginning of a word. A completion replaces them.
     pub replaced: usize,
     /// The completions. Those that begin like the replaced word come first.
     pub list: Vec<Completion>,

@@ -45,12 +45,10 @@ pub(in crate::scenario) fn kinds(table: &str) -> impl Iterator<Item = &'static s
 pub(in crate::scenario) const BY_FILE: [(&str, &str); 3] =
     [("topo-file", ".topo"), ("graph", ""), ("cm", ".cm")];
 
-/// An example of the value of a key with this name, or `...`.
 pub(in crate::scenario) fn example(name: &str) -> &'static str {
     known_example(name).unwrap_or("...")
 }
 
-/// An example of the value of a key with this name, if a key has one.
 pub(in crate::scenario) fn known_example(name: &str) -> Option<&'static str> {
     first_example(all(), name)
 }

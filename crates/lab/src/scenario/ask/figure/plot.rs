@@ -147,9 +147,6 @@ impl Drawable {
     }
 
     /// Rejects a plot that would be empty.
-    ///
-    /// # Errors
-    /// The first name that no run will have, or a kind of plot for which the runs have no data.
     pub(in crate::scenario) fn check(&self, table: &Table, spec: &PlotSpec) -> Result<(), Diagnostic> {
         match spec.kind {
             PlotKind::Line | PlotKind::Bar => known(table, "y", &spec.y, &self.number_names())?,
@@ -209,9 +206,6 @@ impl Drawable {
     }
 
     /// Reads an `[explain]` table.
-    ///
-    /// # Errors
-    /// An unknown or a missing key, or a measure that no run will have.
     pub(in crate::scenario) fn explanation(&self, table: &Table) -> Result<Explanation, Diagnostic> {
         only(table, &keys::of("explain"))?;
         let measure: String = table.need("measure")?;
