@@ -16,9 +16,9 @@ use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 const RESOLUTION: f64 = 0.02;
 /// The ratios of the ends of the ranges that are suggested beyond an end of the searched range.
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
-/// The number of halvings of a range (7 values) after which the condition is assumed to fail everywhere in it.
+/// The number of halvings after which the condition is assumed to fail everywhere in a range. They try 7 values.
 const RANGE_HALVINGS: usize = 3;
-/// The number of halvings of a list. They reach every value of a list of up to 65.
+/// The number of halvings of a list. They reach every value of a list of up to 65 values.
 const LIST_HALVINGS: usize = 6;
 const RANGE: &str = "[\"16KB\", \"8MB\"]";
 
@@ -55,7 +55,6 @@ pub enum Extremum {
 
 #[derive(Debug)]
 enum Values {
-    /// The values of a list, in the order of the list.
     List(Vec<toml::Value>),
     /// All values between two ends, written in the form of `spelling`.
     Range { ends: [toml::Value; 2], low: f64, high: f64, spelling: Spelling },
@@ -118,7 +117,6 @@ pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>,
     }))
 }
 
-/// The table `[find]` as written.
 struct Question {
     parameter: String,
     at: Place,
@@ -230,7 +228,7 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
     }
 }
 
-/// Two values in the least unit of their kind, if both are numbers, or quantities of one kind.
+/// Two numbers, or two quantities of one kind in its smallest unit. `None` for other values.
 fn sizes(one: &toml::Value, next: &toml::Value) -> Option<[f64; 2]> {
     let (Some(one), Some(next)) = (one.as_str(), next.as_str()) else {
         return Some([number(one)?, number(next)?]);
@@ -242,8 +240,7 @@ fn sizes(one: &toml::Value, next: &toml::Value) -> Option<[f64; 2]> {
     bytes().or_else(spans).or_else(rates)
 }
 
-/// The values sorted, without repetitions. None if they are of different kinds, or if too few remain for a range or a
-/// list.
+/// The values sorted, without repetitions. None if they cannot be sorted, or if too few remain for a range or a list.
 fn rising(list: Vec<toml::Value>) -> Option<Vec<toml::Value>> {
     let first = list.first()?.clone();
     let size = |value: &toml::Value| sizes(&first, value).map(|[_, size]| size);
@@ -296,7 +293,7 @@ impl Find {
         Ok(scenario.asking(SearchRange { key: self.key(), values: own, at: self.values_at[0] }))
     }
 
-    /// Changes the fix of an error about the sweep, which carries out the search, to a fix of `[find]`, if possible.
+    /// Changes the fix of an error about `[sweep]` to a fix of `[find]`, if possible. A search is resolved as a sweep.
     fn in_find(&self, error: Diagnostic) -> Diagnostic {
         let Some(Fix::Set { key, value }) = &error.fix else { return error };
         let Some(path) = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) else { return error };
@@ -367,7 +364,8 @@ impl Find {
         [own[0].clone(), own[own.len() - 1].clone()]
     }
 
-    /// The smallest and the largest searched value, each with its position; for a list, the first and the last value.
+    /// The smallest and the largest searched value, each with its position. For a list, they are the first and the last
+    /// value.
     pub fn least_and_most(&self) -> [(f64, toml::Value); 2] {
         [false, true].map(|last| (self.end(last), self.value(self.end(last))))
     }

@@ -31,8 +31,7 @@ pub(in crate::scenario) fn check(
          room for {share} each",
         ends.rounded_up(2)
     );
-    // With this interval, a run up to three times as long as the shortest possible one would fit if there were no
-    // other measure.
+    // With this interval, the curves of this measure alone fit even in a run three times as long.
     let every = Duration((measures[worst].every.0 as f64 * all / share as f64 * 3.0) as u64).rounded_up(2);
     let help = format!(
         "every = \"{every}\", or fewer of what is measured ({} curves here), or fewer runs",

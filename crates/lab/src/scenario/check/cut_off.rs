@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 /// The largest number of hosts that the warning names.
 const MOST_NAMED: usize = 8;
 
-/// The first finding of a scenario.
 #[derive(Default)]
 pub(in crate::scenario) struct CutOff(Option<Finding>);
 
@@ -74,8 +73,8 @@ impl CutOff {
     }
 }
 
-/// Names, as text, the senders and receivers of the workload without a link. If all of them have links, the text names
-/// a sender and a receiver that no links join. None if links join all senders to their receivers.
+/// The text about the senders and receivers that have no working link. If all have one, the text is about a sender and
+/// a receiver that no working links join. None if working links join every sender to its receiver.
 fn apart(workload: &Workload, on: &Topology, dead: &[bool]) -> Option<String> {
     let networks = on.networks_over(|link| !dead[link.index()]);
     let of_host = |host: HostId| -> BTreeSet<u32> {

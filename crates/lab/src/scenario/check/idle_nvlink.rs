@@ -1,5 +1,5 @@
-//! Warnings about NVLinks that a workload does not use because it has no `server`, and about NVLink switches that can
-//! reduce but that the workload's algorithm does not use.
+//! Warnings about NVLinks that a workload does not use because it has no `server`, and about `nvls` with algorithms
+//! that do not reduce in NVLink switches.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -8,8 +8,7 @@ use anabranch_fabric::Topology;
 use anabranch_workload::collective::Algorithm;
 use anabranch_workload::{Job, Message, TraceSpec, Workload, WorkloadSpec};
 
-/// The first workload in which a job without `server` sends messages within an NVLink domain over the network, and the
-/// first table `server` whose switches that reduce are not used although `nvls` is set.
+/// The first finding of each kind.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleNvLink {
     links: Option<IdleLinks>,
@@ -26,7 +25,7 @@ struct IdleLinks {
 struct IdleSwitches {
     /// The path of the table with `nvls`.
     key: String,
-    /// The algorithm of a collective; none for a trace, whose collectives have several.
+    /// The algorithm of a collective; none for a trace, which may have several algorithms.
     algorithm: Option<Algorithm>,
 }
 
@@ -97,7 +96,6 @@ impl IdleNvLink {
         }
     }
 
-    /// The warnings, each with the setting with which the links or the switches are used.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |IdleLinks { key, bytes, rate }: IdleLinks| {
             let message = format!(
@@ -148,7 +146,6 @@ mod tests {
         scenario.check().unwrap().iter().map(ToString::to_string).collect()
     }
 
-    /// Two jobs without `server`, of which the first sends from server to server.
     #[test]
     fn the_job_that_sends_within_a_server_is_named() {
         let flow = |line: &str| {

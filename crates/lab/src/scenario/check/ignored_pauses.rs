@@ -6,7 +6,7 @@ use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{FaultKind, FaultSpec, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The findings so far. For each pause storm, the schemes whose switches ignore it, and whether any scheme obeys.
+/// For each pause storm, the schemes whose switches ignore it, and whether the switches of any scheme obey it.
 #[derive(Default)]
 pub(in crate::scenario) struct IgnoredPauses(BTreeMap<usize, (BTreeSet<String>, bool)>);
 

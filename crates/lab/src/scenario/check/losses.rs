@@ -18,10 +18,8 @@ const MOST_PAIRS: usize = 20_000;
 
 #[derive(Default)]
 pub(in crate::scenario) struct RareLoss {
-    /// For each fault, its rarest loss, and the number of points at which a loss is too rare. The key is the number of the
-    /// fault.
+    /// By the number of the fault: the rarest loss, and the number of points at which the loss is too rare.
     rarest: BTreeMap<usize, (Rare, usize)>,
-    /// The number of points examined so far.
     points: usize,
 }
 
@@ -61,8 +59,7 @@ impl RareLoss {
         let Some(load) = link_load(workload, topology, routing, payload) else { return };
         for (number, spec, taken, probability) in losses {
             let packets = taken.links.iter().fold(0.0, |packets, link| packets + load[link.index()]);
-            // The expected number of losses is an upper bound, because the fault may be present only during a part of
-            // the run.
+            // Fewer losses than this product are expected if the fault is present only during a part of the run.
             if packets * probability >= FEWEST {
                 continue;
             }
@@ -161,7 +158,8 @@ fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payloa
     Some(load)
 }
 
-/// The ports of `src` and `dst` between which packets travel: each port of `src` with those of `dst` nearest to it.
+/// The ports of `src` and `dst` between which packets travel: each port of `src` with the ports of `dst` that are
+/// nearest to it.
 fn joined_ports(topology: &Topology, routing: &Routing, [src, dst]: [HostId; 2]) -> Vec<[u16; 2]> {
     let mut joined = Vec::new();
     for from in 0..topology.host_ports(src) {

@@ -78,7 +78,6 @@ pub struct Examined {
     pub facts: Vec<Vec<PathFacts>>,
 }
 
-/// The checks that examine every point before they give warnings.
 #[derive(Default)]
 struct Checks {
     too_short: TooShort,
@@ -182,7 +181,6 @@ impl Scenario {
         Ok(Examined { warnings: checks.warnings(self), facts: facts_by_point })
     }
 
-    /// The seed for selectors that draw links or switches.
     fn first_seed(&self) -> u64 {
         self.seeds.first().copied().unwrap_or(1)
     }
@@ -577,8 +575,8 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
     }
 }
 
-/// Adds `cable:` to the links that the fix of `error` proposes, so that they mean both directions. The fix changes only
-/// if the wrong `selector` has no direction, for example because it is the name of a switch.
+/// Adds `cable:` to the links that the fix of `error` proposes, so that they mean both directions. If the wrong
+/// `selector` itself has a direction, the fix does not change.
 fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
     let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
     // In a form that selectors do not have, another separator may precede the side: `ToR[0].up[0]`.

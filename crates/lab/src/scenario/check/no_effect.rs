@@ -31,8 +31,8 @@ pub(in crate::scenario) struct WithoutEffect {
     losing_all: BTreeSet<(usize, String, usize)>,
     /// Whether some point has a fault.
     is_broken: bool,
-    /// A depth of a collective that has no effect, and the largest number of chunks from one rank to another. The
-    /// depth is not below that number.
+    /// A depth of a collective that has no effect, because no queue pair has more chunks, and the largest number of
+    /// chunks of a queue pair.
     depth: Option<(u32, u32)>,
     /// Whether the depth limits a collective at some point.
     holds_back: bool,
@@ -194,7 +194,6 @@ fn later(on: &TopologySpec) -> f64 {
     }
 }
 
-/// The warning about a fault that loses no packet or every packet.
 fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Diagnostic> {
     let probability = idle.kind.probability()?;
     // A fault with probability 0 on the links of a topology file's error rate serves to switch off that rate.
@@ -271,7 +270,6 @@ fn late_fault(
     Some(fault(&origin.file, place(), message, Some(help.into())))
 }
 
-/// The warning about a fault that sets a rate of links and slows none of them.
 fn idle_rate(
     number: usize,
     idle: &FaultSpec,
@@ -287,7 +285,6 @@ fn idle_rate(
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.rate")), message, Some(help)))
 }
 
-/// A parameter that `[set]` or `[sweep]` names, with its place.
 struct Named {
     /// The first word of the path: a scheme, `*`, or a table such as `topology`.
     scheme: String,
@@ -320,7 +317,6 @@ fn named(origin: &Origin, section: &str) -> Vec<Named> {
     found.into_iter().filter_map(split).collect()
 }
 
-/// Warnings about settings without effect, because the sweep overrides the parameter.
 fn overridden(origin: &Origin) -> Vec<Diagnostic> {
     let swept = named(origin, "sweep");
     let lost = |set: &Named| {

@@ -15,7 +15,6 @@ pub(in crate::scenario) struct NvLinkRates {
 }
 
 impl NvLinkRates {
-    /// Examines the topology and the workload at a point of the sweep.
     pub(in crate::scenario) fn look(&mut self, topology: &TopologySpec, workload: &WorkloadSpec) {
         let of_topology = topology.clos().and_then(|(_, spec)| spec.nvlink);
         self.add("topology.nvlink", of_topology);

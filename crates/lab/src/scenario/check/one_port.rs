@@ -9,7 +9,6 @@ use anabranch_fabric::Topology;
 /// The largest number of schemes whose parameters the hint writes.
 const MOST_WRITTEN: usize = 2;
 
-/// The names of the schemes found, and the largest number of ports of a NIC.
 #[derive(Default)]
 pub(in crate::scenario) struct OnePort {
     schemes: Vec<String>,

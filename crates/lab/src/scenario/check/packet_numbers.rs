@@ -74,7 +74,7 @@ pub(in crate::scenario) fn check(
     Ok(())
 }
 
-/// The path of the key that sets the length of a message, and the name of the key if it has one.
+/// The path of the key that sets the length of a message, and the key itself if its value is a length.
 fn written_at(spec: &WorkloadSpec, workload: &Workload, message: usize) -> (String, Option<&'static str>) {
     let group = workload.groups.iter().find(|group| group.messages.contains(&(message as u32)));
     spec.length_path(message, group.map_or("", |group| group.name))

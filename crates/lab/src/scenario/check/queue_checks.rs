@@ -1,7 +1,5 @@
-//! Warnings about queues and windows that do not fit their scheme: too short for a packet or for their own
-//! thresholds, or too long for a timeout. Other warnings are about balancers without a choice of paths, about a
-//! `shared_alpha` without a shared buffer, about NSCC without trimming, and about delay targets that no packet
-//! reaches.
+//! Warnings about queues, buffers, windows, timeouts and thresholds of a scheme that do not fit each other, and about
+//! balancers with one entropy value.
 
 mod trimming;
 
@@ -17,7 +15,6 @@ use anabranch_proto::cc::Windows;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, Size};
 use std::collections::BTreeMap;
 
-/// The findings so far, by scheme and parameter.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleQueues {
     found: BTreeMap<(String, &'static str), QueueFinding>,
@@ -28,7 +25,6 @@ pub(in crate::scenario) struct IdleQueues {
     trimming: TrimmingQueues,
 }
 
-/// A finding: the text of the warning, a correct value, and the number of points at which it was found.
 struct QueueFinding {
     message: String,
     instead: String,
@@ -141,7 +137,6 @@ struct Look<'a> {
     scheme: &'a Scheme,
     on: &'a Topology,
     facts: &'a PathFacts,
-    /// The findings, each with its parameter, the problem and another value.
     findings: Vec<(&'static str, String, String)>,
 }
 
@@ -187,7 +182,6 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that a buffer of a lossless class can reach the threshold for marking.
     fn lossless_marking(&mut self) {
         let (scheme, kmin) = (self.scheme, self.scheme.fabric.ecn_kmin.on(&self.facts.of_port(), None));
         if let Some(pfc) = &scheme.fabric.pfc
@@ -203,7 +197,6 @@ impl Look<'_> {
         }
     }
 
-    /// Finds a `shared_alpha` other than 1 if there is no shared buffer to which it could apply.
     fn shared_buffer(&mut self, queue: &DataQueue) {
         let alpha = self.scheme.fabric.shared_alpha;
         if !queue.is_shared && alpha != 1.0 {
@@ -247,7 +240,6 @@ impl Look<'_> {
         }
     }
 
-    /// Checks that the delay of packets can be as long as the congestion control's target delay.
     fn target_delay(&mut self, DataQueue { holds, limit, .. }: &DataQueue) {
         if let Some((parameter, target)) = self.scheme.cc.target_delay()
             && let Some(slowest) = self.on.ports.iter().map(|port| port.rate).min()
@@ -347,9 +339,7 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
     tried.find(|bytes| *bytes > holds && does(*bytes))
 }
 
-/// The number of queues in which the check assumes that a packet may wait, one after another. The paths of fat trees,
-/// Clos networks, dragonflies and fabrics of several data centres have fewer switches. The paths of a large torus or
-/// graph may have more.
+/// The number of queues in which the check assumes that a packet may wait, one after another.
 const MOST_QUEUES: u64 = 8;
 
 const MOST_DOUBLED: u32 = 30;
@@ -389,8 +379,7 @@ mod tests {
     use anabranch_base::Bytes;
     use anabranch_proto::cc::ConstantConfig;
 
-    /// With a constant window, only the balancer can react to marks. The balancers `ops`, `ecmp`, `ack-clock` and
-    /// `round-robin` do not react to marks.
+    /// A constant window does not react to marks, so only the balancer can.
     #[test]
     fn marks_count_where_something_reacts_to_them() {
         let reacts = |name: &str| {

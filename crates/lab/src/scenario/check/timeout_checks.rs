@@ -9,8 +9,8 @@ use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// The findings so far. For each scheme (none for a limit) and parameter, the value of the parameter and the longest
-/// round trip that this value does not exceed.
+/// The findings so far: the value of a parameter, and the longest round trip that this value does not exceed. The key
+/// is the scheme, which is `None` for a limit, and the parameter.
 #[derive(Default)]
 pub(in crate::scenario) struct TooShort {
     found: BTreeMap<(Option<String>, &'static str), (String, LongRoundTrip)>,

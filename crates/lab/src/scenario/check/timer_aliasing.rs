@@ -12,7 +12,6 @@ const NEAR: f64 = 0.03;
 /// The largest number of periods in a timeout that is examined.
 const MOST_PERIODS: f64 = 20.0;
 
-/// The findings so far.
 #[derive(Default)]
 pub(in crate::scenario) struct InStep {
     /// For each fault, the period and the schemes with their timeouts.
@@ -21,7 +20,6 @@ pub(in crate::scenario) struct InStep {
     all: BTreeSet<Duration>,
 }
 
-/// Whether a timeout is a whole number of periods.
 fn is_in_step(rto: Duration, period: Duration) -> bool {
     let periods = rto.0 as f64 / period.0 as f64;
     let whole = periods.round();

@@ -7,7 +7,6 @@ use anabranch_base::{Diagnostic, HostId, Rate};
 use anabranch_fabric::Topology;
 use anabranch_workload::{Fabric, MOST_LOAD, WorkloadSpec};
 
-/// The first load on a fabric whose hosts have different line rates.
 #[derive(Default)]
 pub(in crate::scenario) struct UnlikeHosts(Option<UnevenLoad>);
 

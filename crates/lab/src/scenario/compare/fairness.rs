@@ -107,8 +107,8 @@ impl Scenario {
         ground
     }
 
-    /// The built-in setup from which `setup` derives. In a resolved scenario the base of a setup with a name of its own
-    /// is not known, and `common`, from which all derive, stands for it.
+    /// The built-in setup from which `setup` derives. A resolved scenario does not contain the base of a user-defined
+    /// setup. In that case, the result is `common`, from which all setups derive.
     fn base(&self, setup: &str) -> Setup {
         let named = |name: &str| Setup::named(name.split(',').next().unwrap_or_default());
         let written = || match &self.origin.section("setup")?.item {

@@ -189,7 +189,6 @@ mod tests {
         }
     }
 
-    /// Each value is listed once, even if equal values are not adjacent.
     #[test]
     fn of_many_points_each_value_stands_once() {
         let latencies: Vec<&str> = (0..66).map(|point| ["\"1us\"", "\"2us\""][point % 2]).collect();

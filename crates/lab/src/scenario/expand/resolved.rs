@@ -27,7 +27,7 @@ pub struct Scenario {
     pub setup: String,
     /// The schemes that are compared.
     pub schemes: Vec<Scheme>,
-    /// The seeds. Every scheme has a run for each seed.
+    /// The seeds. Every scheme has a run for each seed at each point of the sweep.
     pub seeds: Vec<u64>,
     /// The specification of the fabric.
     pub topology: TopologySpec,
@@ -53,7 +53,6 @@ pub struct Scenario {
     pub(in crate::scenario) origin: Origin,
 }
 
-/// A point of a sweep with all its fields.
 pub(in crate::scenario) struct Point {
     pub sweep: BTreeMap<String, Value>,
     pub setup: String,

@@ -409,7 +409,7 @@ fn concerns(setting: &Setting, scheme: &Scheme) -> bool {
     setting.scheme == scheme.name || (setting.scheme == "*" && setting::accepts(scheme, &setting.path))
 }
 
-/// Rejects a setting for all schemes that neither a compared scheme nor that of a class accepts.
+/// Rejects a setting for all schemes (`*`) if no compared scheme and no scheme of a class accepts it.
 fn is_taken(
     file: &str,
     setting: &Setting,

@@ -13,7 +13,6 @@ use std::path::Path;
 /// The folder, beside a stored scenario, that contains the files which the scenario needs.
 pub const INPUTS: &str = "inputs";
 
-/// The files of a scenario that has already been read, by name.
 struct Known<'a>(BTreeMap<String, &'a str>);
 
 impl Files for Known<'_> {

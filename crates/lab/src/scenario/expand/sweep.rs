@@ -363,11 +363,9 @@ fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
 /// The tables of a scenario that a sweep can change. Any other first word of a path is the name of a scheme, or `*`
 /// for all schemes.
 const DOCUMENT: &[&str] = &["topology", "workload", "class", "fault", SETUP];
-/// The setup, which a sweep can vary by its name or in one of its values.
 const SETUP: &str = "setup";
 
-/// Rejects the bare name of a parameter, and a path whose first word is neither one of [`DOCUMENT`] nor a scheme or
-/// `*`.
+/// Rejects the bare name of a parameter. A path must begin with a word of [`DOCUMENT`], with a scheme or with `*`.
 fn check_key(
     file: &str,
     key: &str,

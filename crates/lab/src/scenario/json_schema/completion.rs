@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// The completions at a place in a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Completions {
-    /// The number of characters before the place that a completion replaces. They are the beginning of a word.
+    /// The number of characters directly before the place that are the beginning of a word. A completion replaces them.
     pub replaced: usize,
     /// The completions. Those that begin like the replaced word come first.
     pub list: Vec<Completion>,
@@ -73,7 +73,6 @@ impl<'a> Table<'a> {
         Table { path, written: written.iter().filter_map(pair).collect() }
     }
 
-    /// The schemas of the table's keys, by name.
     fn properties(&self) -> Vec<(&'static str, &'static Value)> {
         let mut node = &*SCHEMA;
         for name in self.path.split('.').filter(|name| !name.is_empty()) {

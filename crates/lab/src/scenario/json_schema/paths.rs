@@ -33,7 +33,6 @@ fn parameters() -> BTreeMap<String, Value> {
     found.into_iter().map(|(path, schemas)| (path, any_of(schemas))).collect()
 }
 
-/// Collects the schemas of the values in nested tables, by path.
 fn flatten(at: &str, properties: &Map<String, Value>, leaves: &mut Vec<(String, Value)>) {
     for (name, schema) in properties {
         let path = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };

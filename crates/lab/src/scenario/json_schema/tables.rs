@@ -51,7 +51,6 @@ pub(super) fn by_kind(kinds: Vec<(Value, Value)>, otherwise: Value) -> Value {
     )
 }
 
-/// The condition that a table has `key` with one of the values `kinds`.
 pub(super) fn is_kind(key: &str, kinds: &[&str]) -> Value {
     json!({ "required": [key], "properties": { key: { "enum": kinds } } })
 }
@@ -129,8 +128,8 @@ pub(super) fn define_kinds(
     definitions.extend(objects.into_iter().map(|(kind, object)| (format!("{name}:{kind}"), object)));
 }
 
-/// The keys of all kinds, without repetitions. The description of a key that is not the same for all kinds names the
-/// kinds. The keys serve editors that do not evaluate conditions.
+/// The keys of all kinds, without repetitions, for editors that do not evaluate conditions. If a key is not the same
+/// for all kinds, its description names the kinds.
 fn of_any_kind(kinds: &[(&str, &str)], objects: &[(&str, Value)]) -> Value {
     let mut properties = Map::new();
     for (name, schema) in objects.iter().flat_map(|(_, object)| object["properties"].as_object()).flatten() {
@@ -271,8 +270,8 @@ fn complete() -> Value {
     })
 }
 
-/// The required keys of a table. If a list of tables below it may have the key too, the key is not required when that
-/// list is present.
+/// The required keys of a table. A key that may instead be in a list of tables below is not required if that list is
+/// present.
 fn needed_keys(section: &Section) -> Value {
     let is_below = |key: &Key| {
         section.keys.iter().find(|other| match other.is {

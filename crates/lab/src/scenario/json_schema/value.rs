@@ -80,9 +80,8 @@ fn of_type(is: &KeyType) -> Value {
     }
 }
 
-/// The schema of a value of one of several types. If these types are different and not Boolean, share no keyword but
-/// `type`, and have only keywords that can be combined, one schema combines them, so that the error names the types
-/// and not `anyOf`.
+/// The schema of a value of one of several types. If possible, it is a single schema without `anyOf`, because an error
+/// then names the types.
 fn of_types(schemas: Vec<Value>) -> Value {
     let mut types = Vec::new();
     let mut together = Map::new();

@@ -36,7 +36,7 @@ pub(in crate::scenario) fn of(name: &str) -> Vec<&'static str> {
     section(name).keys.iter().map(|key| key.name).collect()
 }
 
-/// The kinds of `table` (`[topology]`).
+/// The kinds of `table`, such as `[topology]`.
 pub(in crate::scenario) fn kinds(table: &str) -> impl Iterator<Item = &'static str> {
     all().filter(move |section| section.table == table).filter_map(|section| section.kind)
 }
@@ -45,12 +45,10 @@ pub(in crate::scenario) fn kinds(table: &str) -> impl Iterator<Item = &'static s
 pub(in crate::scenario) const BY_FILE: [(&str, &str); 3] =
     [("topo-file", ".topo"), ("graph", ""), ("cm", ".cm")];
 
-/// An example of the value of a key with this name, or `...`.
 pub(in crate::scenario) fn example(name: &str) -> &'static str {
     known_example(name).unwrap_or("...")
 }
 
-/// An example of the value of a key with this name, if a key has one.
 pub(in crate::scenario) fn known_example(name: &str) -> Option<&'static str> {
     first_example(all(), name)
 }
@@ -67,9 +65,8 @@ fn first_example(mut sections: impl Iterator<Item = &'static Section>, name: &st
     sections.find_map(of_section).filter(|_| name != "kind")
 }
 
-/// The kinds of `table` (`[topology]`) that have `key`, for the error that rejects this key. `own` is the kind that the
-/// rejected table sets. If this kind also has the key, the rejected table names a file, and the key is not allowed
-/// beside a file.
+/// The kinds of `table` that have `key`, for the error that rejects this key. `own` is the kind that the rejected table
+/// sets. If this kind also has the key, the rejected table names a file, and the key is not allowed beside a file.
 pub(in crate::scenario) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
     let has_it =
         |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);

@@ -8,7 +8,7 @@ const NAME: Key = key("name", KeyType::Name, Required, "Its name in scenarios.")
 const TITLE: Key = key("title", TEXT, Described("by the base"), "A title of one line.")
     .with_example("\"Permutation on 128 hosts\"");
 
-// The keys for the parts of a scheme. The keys of these tables are the parameters of the parts' kinds.
+// The parts of a scheme. The keys of their tables are the parameters of their kinds.
 const TRANSPORT: Key =
     key("transport", KeyType::Table("[transport]"), Described("that of the base"), "The transport.");
 const CC: Key = key("cc", KeyType::Table("[cc]"), Described("that of the base"), "The congestion control.");
@@ -20,7 +20,7 @@ const FABRIC: Key = key(
     "The behaviour of the switches.",
 );
 
-/// The parts of the league. Each of its scenarios runs the schemes of one part.
+/// The parts of the league. Each scenario of the league runs the schemes of one part.
 pub(in crate::scenario) const LEAGUE_PARTS: [&str; 3] = ["data-centre", "large-fabric", "two-data-centres"];
 
 pub(super) const LEAGUE_PART: KeyType = KeyType::Choice(&LEAGUE_PARTS);
@@ -85,8 +85,7 @@ pub(super) const SCHEME: Section = Section {
     ],
 };
 
-// The keys for the parts of a setup. Each part is a table with parameters for every kind, and with tables for single
-// kinds.
+// The parts of a setup. Each part is a table with parameters for every kind, and with tables for single kinds.
 const OF_TRANSPORTS: Key = key(
     "transport",
     KeyType::Table("[setup.transport]"),

@@ -27,7 +27,6 @@ pub(in crate::scenario) enum Item {
 pub(in crate::scenario) type Fields = BTreeMap<String, Node>;
 
 impl Node {
-    /// The value without its places.
     pub(in crate::scenario) fn value(&self) -> toml::Value {
         match &self.item {
             Item::Table(fields) => {
@@ -72,10 +71,6 @@ pub(in crate::scenario) fn merge(fields: &mut Fields, over: &Fields) {
     }
 }
 
-/// Reads a document.
-///
-/// # Errors
-/// The text is not TOML, or a number is too large. The error has the place.
 pub(in crate::scenario) fn parse(file: &str, text: &str) -> Result<Fields, Diagnostic> {
     let lines = Lines::of(text);
     let fault = |at: Place, message: &str, fix: Option<Fix>| {
@@ -210,7 +205,6 @@ fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines) -> Result<Node, F
     Ok(Node { at, item })
 }
 
-/// The start of each line of a text, and the bytes that do not begin a character.
 struct Lines {
     starts: Vec<usize>,
     /// The positions of the bytes that do not begin a character. They are stored so that a column is found without a

@@ -14,7 +14,7 @@ pub(in crate::scenario) struct Origin {
     varied: Vec<String>,
 }
 
-/// The values among which a `[find]` searches. They take the place of a sweep.
+/// The values among which a `[find]` searches. The scenario has them as its sweep.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct SearchRange {
     /// The key, `smallest` or `largest`.

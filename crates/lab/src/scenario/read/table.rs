@@ -71,10 +71,6 @@ pub(in crate::scenario) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Opens the table at `node`.
-    ///
-    /// # Errors
-    /// The node is not a table.
     pub(in crate::scenario) fn open(
         file: &'a str,
         name: &str,
@@ -103,15 +99,10 @@ impl<'a> Table<'a> {
         keys::example_in(&self.name, kind.as_ref().and_then(toml::Value::as_str), key)
     }
 
-    /// The value of `key` as written.
     pub(in crate::scenario) fn node(&self, key: &str) -> Option<&'a Node> {
         self.fields.get(key)
     }
 
-    /// The value of `key`, if it is set.
-    ///
-    /// # Errors
-    /// The value is of another type, or cannot be read.
     pub(in crate::scenario) fn get<T: Read>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
         let Some(node) = self.node(key) else { return Ok(None) };
         T::read(node).map(Some).map_err(|problem| {
@@ -146,10 +137,6 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The value of `key`.
-    ///
-    /// # Errors
-    /// The value is missing, of another type, or cannot be read.
     pub(in crate::scenario) fn need<T: Read>(&self, key: &str) -> Result<T, Diagnostic> {
         self.get(key)?.ok_or_else(|| self.missing(key))
     }
@@ -172,7 +159,6 @@ impl<'a> Table<'a> {
         fault(self.file, at, message.into(), Some(help.into()))
     }
 
-    /// Rejects a value of `key` below `least` or above `most`.
     pub(in crate::scenario) fn within(
         &self,
         key: &str,
@@ -191,7 +177,6 @@ impl<'a> Table<'a> {
         ))
     }
 
-    /// Rejects a size, rate or time of zero.
     pub(in crate::scenario) fn above_zero<T: Into<Amount>>(
         &self,
         key: &str,
@@ -204,10 +189,7 @@ impl<'a> Table<'a> {
         Err(self.wrong(key, format!("{key} must be above 0"), Fix::set(key, self.example(key))))
     }
 
-    /// The tables of the array at `key`. Each of them is called `[[name]]`, such as `[[fault]]`.
-    ///
-    /// # Errors
-    /// The value is not an array of tables.
+    /// The tables of the array at `key`. Error texts call each of them `[[name]]`.
     pub(in crate::scenario) fn tables(&self, key: &str, name: &str) -> Result<Vec<Table<'a>>, Diagnostic> {
         let Some(node) = self.node(key) else { return Ok(Vec::new()) };
         let Item::Array(nodes) = &node.item else {
@@ -218,17 +200,11 @@ impl<'a> Table<'a> {
     }
 
     /// A word from a closed list.
-    ///
-    /// # Errors
-    /// The word is missing, not text, or not in the list. The error proposes a similar word, or else all words.
     pub(in crate::scenario) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, Diagnostic> {
         self.word_or_alias(key, known, &[])
     }
 
     /// A word from a closed list, or an alias of such a word. Errors list only the words, not the aliases.
-    ///
-    /// # Errors
-    /// The word is missing, not text, or unknown. The error proposes a similar word, or else all words.
     pub(in crate::scenario) fn word_or_alias<T: Copy>(
         &self,
         key: &str,

@@ -141,7 +141,7 @@ const ANY_PATH: PathFacts = PathFacts {
 /// The reason why a scheme cannot be in a class beside other classes, and what to write instead. None if it can.
 fn not_beside_others(scheme: &Scheme) -> Option<(&'static str, String)> {
     let fabric = &scheme.fabric;
-    // Without a limit of their own, or with the same one, queues to hosts are as all others.
+    // Queues to hosts have a different length only if `last_hop_queue` is set and is not equal to `queue`.
     let last_hop =
         fabric.last_hop_queue.and(fabric.queue).filter(|queue| fabric.last_hop_queue != Some(*queue));
     let another = || "another scheme for the class, such as scheme = \"rocev2\"".to_owned();

@@ -66,7 +66,6 @@ pub(super) fn rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic>
     Ok(rate)
 }
 
-/// The rate of a GPU's NVLinks at `key`, if it is given.
 pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
     let of_data_sheet = table.node(key).and_then(|node| match node.value() {
         toml::Value::Integer(number) => {

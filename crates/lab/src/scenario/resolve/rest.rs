@@ -139,7 +139,6 @@ fn instead(table: &Table, parts: &[&str], kind: &str, key: &str, example: &str) 
     Fix::text(format!("kind = {kind:?} with {key} = {selector:?}"))
 }
 
-/// Reads a slow receiver. `link` is the rate of the fabric's links, if all links have the same rate.
 fn slow_receiver(table: &Table, link: Option<Rate>) -> Result<FaultKind, Diagnostic> {
     let hosts = selectors(table, "hosts")?;
     let rate: Rate = table.need("rate").map_err(|error| of_share(table, link, error))?;
@@ -460,7 +459,6 @@ pub(in crate::scenario) fn limits(table: Option<&Table>) -> Result<Limits, Diagn
     Ok(limits)
 }
 
-/// One selector or a list of them.
 fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
     let selectors: Several<String> = table.need(key)?;
     if selectors.0.is_empty() || selectors.0.iter().any(|selector| selector.trim().is_empty()) {

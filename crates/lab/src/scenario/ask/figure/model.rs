@@ -99,7 +99,7 @@ pub struct PacketTracking {
     pub link: Rate,
     /// The round-trip time.
     pub rtt: Duration,
-    /// The bytes of a packet. Together with `link` and `rtt`, they determine how many packets are in flight.
+    /// The length of a packet.
     pub packet: Bytes,
     /// The bits of a chunk. Bitmaps for all packets in flight consist of whole chunks that are allocated from the start.
     pub chunk_bits: u32,

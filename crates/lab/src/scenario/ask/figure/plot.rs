@@ -50,7 +50,7 @@ pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, 
         },
         x: match kind {
             PlotKind::Line => Some(table.need("x")?),
-            // Without `x`, there is a bar for each scheme.
+            // Without `x`, a plot of bars has a bar for each scheme.
             _ => table.get("x")?.filter(|x| x != "scheme"),
         },
         per: table.get("per")?.unwrap_or_default(),
@@ -75,7 +75,7 @@ pub(in crate::scenario) struct Drawable {
     messages: bool,
     /// The groups of messages that results distinguish.
     groups: Vec<String>,
-    /// Whether the workload has jobs, as collective workloads do.
+    /// Whether the workload has jobs, such as collectives.
     jobs: bool,
 }
 
@@ -147,9 +147,6 @@ impl Drawable {
     }
 
     /// Rejects a plot that would be empty.
-    ///
-    /// # Errors
-    /// The first name that no run will have, or a kind of plot for which the runs have no data.
     pub(in crate::scenario) fn check(&self, table: &Table, spec: &PlotSpec) -> Result<(), Diagnostic> {
         match spec.kind {
             PlotKind::Line | PlotKind::Bar => known(table, "y", &spec.y, &self.number_names())?,
@@ -209,9 +206,6 @@ impl Drawable {
     }
 
     /// Reads an `[explain]` table.
-    ///
-    /// # Errors
-    /// An unknown or a missing key, or a measure that no run will have.
     pub(in crate::scenario) fn explanation(&self, table: &Table) -> Result<Explanation, Diagnostic> {
         only(table, &keys::of("explain"))?;
         let measure: String = table.need("measure")?;
@@ -471,8 +465,7 @@ mod tests {
         assert!(said("measure = \"drops\"\n").contains("says"));
     }
 
-    /// For models without curves, the names that plots accept are the names of the numbers in their rows. The model
-    /// `state-bits` is not tested, because plots do not draw its fields individually.
+    /// The model `state-bits` is left out, because its results also have numbers that no plot accepts.
     #[test]
     fn the_names_are_those_of_the_models() {
         let tracking = "[model]\nkind = \"packet-tracking\"\nlink = \"400Gbps\"\nrtt = \"10us\"\npacket = \"1000B\"\n\

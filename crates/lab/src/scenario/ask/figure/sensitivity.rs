@@ -115,7 +115,6 @@ pub(in crate::scenario) fn read<'a>(
 }
 
 impl Entry<'_> {
-    /// Sets each parameter in a scenario's document to its value at position `place`.
     pub(in crate::scenario) fn apply(
         &self,
         file: &str,
@@ -198,7 +197,6 @@ pub(in crate::scenario) fn apply(
     Ok(())
 }
 
-/// The parameters of `[set]` or `[sweep]`, by their paths.
 fn section(fields: &Fields, key: &str, is_leaf: &dyn Fn(&Node) -> bool) -> Vec<(String, Node)> {
     let mut found = Vec::new();
     if let Some(Node { item: Item::Table(below), .. }) = fields.get(key) {

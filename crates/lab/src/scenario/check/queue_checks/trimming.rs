@@ -39,7 +39,6 @@ impl TrimmingQueues {
         }
     }
 
-    /// The findings as warnings, with their places and what to write instead.
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let warning = |(scheme, parameters): (String, BTreeMap<String, (String, String)>)| {
             let (at, trim) = origin.setting(&scheme, TRIM, &[]);

@@ -1,10 +1,8 @@
 //! Values of parts of schemes, as examples in hints.
 
-/// A lossless class, as an example for schemes without one.
 pub(in crate::scenario) const PFC_EXAMPLE: &str =
     "{ buffer = \"256MB\", alpha = 0.125, resume = \"2packets\" }";
 
-/// A value of `mix`, as an example for schemes without one.
 pub(in crate::scenario) const MIX_EXAMPLE: &str = "{ every = 10, lb = { kind = \"ecmp\" } }";
 
 const TRANSPORT_EXAMPLE: &str = "{ kind = \"sack\", payload = \"4096B\", header = \"64B\", ack = \"64B\", ack_every = 1, rto = \"70us\" }";
