@@ -35,7 +35,6 @@ fn of_parts(scheme: &Scheme) -> impl Iterator<Item = (&'static str, &'static Par
     parts.into_iter().flat_map(|(part, declared)| declared.iter().map(move |parameter| (part, parameter)))
 }
 
-/// The built-in kinds of a part of schemes, with the declarations of their parameters.
 pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<KindDeclaration> {
     match part {
         "transport" => TransportConfig::kinds(),
