@@ -140,7 +140,7 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// Handles the packets that have arrived. Returns false if there were none.
+    /// Handles packets that have arrived. Returns false if there were none.
     fn receive(&mut self, buffer: &mut ReceiveBuffer) -> Result<bool, LiveError> {
         let Receiver { socket, sessions, .. } = self;
         let mut has_received = false;
