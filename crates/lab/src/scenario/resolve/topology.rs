@@ -163,7 +163,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     if link.is_none() && !all_linked {
         return Err(table.missing("link"));
     }
-    // Without `link`, each tier has a rate of its own, which replaces this one.
+    // Without `link`, each tier has a rate of its own, which replaces this default.
     let link = link.unwrap_or_default();
     let oversubscription = oversubscription(table, "oversubscription")?;
     let hosts_per_tor = table.get("hosts_per_tor")?;
@@ -250,7 +250,7 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
-    // The default rates follow Themis-longhaul, section VII-A. The links from a data centre's leaves to its ESW have
+    // The default rates follow the paper on Themis-longhaul. The links from a data centre's leaves to its ESW have
     // together the rate at which its hosts can send. Each WAN link has this rate too.
     let of_dc = Rate(link.0.saturating_mul(u64::from(tors)).saturating_mul(u64::from(hosts_per_tor)));
     let of_leaf = Rate(of_dc.0.div_ceil(u64::from(leaves.max(1))));

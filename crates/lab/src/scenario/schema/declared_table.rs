@@ -68,7 +68,7 @@ pub(in crate::scenario) fn read(
 
 #[derive(Default)]
 struct TableValues<'a> {
-    /// The values, each with its name within all tables, such as `table.name`.
+    /// The values with their full names, such as `table.name`.
     values: Vec<(String, &'a toml::Value)>,
     tables: Vec<String>,
 }

@@ -51,8 +51,8 @@ fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or_default()
 }
 
-/// Whether the name at the end of `path` is a misspelling of `other`, or the name of that parameter in other tools. A
-/// name that is only similar may mean something else.
+/// Whether the last word of `path` is a misspelling of the last word of `other`, or another tool's name for that
+/// parameter. A word that is only similar may mean something else.
 pub(in crate::scenario) fn is_another_name(path: &str, other: &str) -> bool {
     let (written, name) = (last(path), last(other));
     let is_buffer = BUFFERS.contains(&written) && ["queue", "buffer"].contains(&name);
