@@ -146,7 +146,8 @@ fn has_run_since(pid: u32, made: SystemTime) -> bool {
 }
 
 fn remove(names: &[String]) {
-    // A signal to this process's group ends an `ip` that has just been started and is still in the group.
+    // A signal to this process's group can end an `ip` that is still in the group right after its start. The removal
+    // is then tried again.
     for _ in 0..MOST_REMOVALS {
         let there = names.iter().filter(|name| Path::new(FOLDER).join(name).exists());
         let lines: String = there.map(|name| format!("netns del {name}\n")).collect();

@@ -16,7 +16,7 @@ pub(in crate::scenario) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
-/// Files of later ranks are looked for up to, but not including, this number above the first missing rank.
+/// A file counts as missing if the file of one of the next `FURTHER_RANKS - 1` ranks exists.
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {
