@@ -164,7 +164,8 @@ impl Sink {
         }
     }
 
-    /// Completes the next file that has arrived whole. None if no file has.
+    /// Completes the next file that has arrived whole. None if no file has, or while messages wait for the reader of
+    /// standard output.
     pub fn next_whole(&mut self) -> Result<Option<Stored>, LiveError> {
         if self.waits_for_reader() {
             return Ok(None);
