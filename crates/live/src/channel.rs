@@ -12,9 +12,7 @@ use std::os::unix::net::UnixStream;
 /// A message from a process that runs nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromNodes {
-    /// The nodes are ready to begin.
     Ready,
-    /// A signal for nodes of other processes.
     Signal(Signal),
     /// The progress of the process so far.
     Progress {
@@ -25,14 +23,11 @@ pub enum FromNodes {
     },
     /// A node or its record failed, for this reason.
     Failed(String),
-    /// The results, at the end.
     Report(Box<NodesReport>),
 }
 
-/// The results of the nodes of one process, at the end of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NodesReport {
-    /// The totals of the nodes' counters.
     pub totals: NodeTotals,
     /// Numbers of messages, each with the times of its posting, delivery and acknowledgement, as far as these nodes
     /// know them.
@@ -41,7 +36,7 @@ pub struct NodesReport {
     pub steps: Vec<(u32, [Option<Time>; 2])>,
     /// Number of messages whose bytes were checked.
     pub checked: u64,
-    /// Number of bytes of these messages.
+    /// Number of bytes of the checked messages.
     pub checked_bytes: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
@@ -56,13 +51,11 @@ pub struct NodesReport {
 pub enum ToNodes {
     /// The run begins at this monotonic time in nanoseconds.
     Start(u64),
-    /// A signal from a node of another process.
     Signal(Signal),
     /// The run ends at this simulated time.
     Stop(Time),
 }
 
-/// A stream of bytes in both directions.
 pub trait Stream: Read + Write {
     /// Sets whether reads and writes block.
     fn let_wait(&self, waits: bool) -> io::Result<()>;
@@ -80,7 +73,6 @@ impl Stream for TcpStream {
     }
 }
 
-/// One end of a stream over which processes exchange messages as lines.
 pub struct Channel<S = UnixStream> {
     stream: S,
     buffer: Vec<u8>,
@@ -96,15 +88,11 @@ impl<S: Stream> Channel<S> {
         &self.stream
     }
 
-    /// Whether the other end is gone and everything has been read.
+    /// Whether the other end is gone.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Writes a value as a line.
-    ///
-    /// # Errors
-    /// The value cannot be written as JSON, or the stream cannot be written.
     pub fn send(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
@@ -113,9 +101,6 @@ impl<S: Stream> Channel<S> {
     }
 
     /// Reads the values that have arrived, without waiting.
-    ///
-    /// # Errors
-    /// The stream cannot be read, or a line is not a `T` in JSON.
     pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
         self.stream.let_wait(false)?;
         let mut part = [0; 1 << 14];

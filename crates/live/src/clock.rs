@@ -9,7 +9,6 @@ pub fn monotonic_ns() -> u64 {
         .map_or(0, |time| time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// The clock of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// The monotonic time at which the run begins, in nanoseconds.
@@ -19,7 +18,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The present simulated time.
+    /// The simulated time; 0 before the run begins.
     pub fn now(&self) -> Time {
         let passed = u128::from(monotonic_ns().saturating_sub(self.start_ns));
         Time((passed * 1000 / u128::from(self.dilation.max(1))) as u64)

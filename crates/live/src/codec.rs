@@ -20,7 +20,6 @@ use anabranch_wire::{
 use std::ops::Range;
 
 const MAGIC: u16 = 0xab47;
-/// The size in bytes of the trailer.
 pub const TRAILER_BYTES: usize = 12;
 const PAUSED_PRIORITY: u8 = 3;
 
@@ -31,17 +30,16 @@ pub struct Codec {
     psns: Vec<u32>,
 }
 
-/// A frame that was read.
 pub struct Read {
     pub content: FrameContent,
     /// The time at which the node should act on the frame.
     pub acts: Time,
-    /// The place of the payload in the frame, and its offset in the message. None if the frame is no data packet.
+    /// The place of the payload in the frame, and the offset of the payload in the message. None if the frame is no
+    /// data packet.
     pub payload: Option<(Range<usize>, u32)>,
 }
 
 impl Codec {
-    /// A codec for the packets of a run.
     pub fn new(run: &DrivenRun<'_>) -> Self {
         // With extended headers, every packet has all fields, so NICs need no state for the fields that standard
         // headers leave out. Times have 32 bits. With ticks of a picosecond they wrap after 4.3 ms, and with longer
@@ -50,8 +48,7 @@ impl Codec {
         Codec { format: Format { tick, ..Format::new(Headers::Extended) }, psns: Vec::new() }
     }
 
-    /// Writes a frame to `out`, which is cleared first. `payload` is the payload of a data packet. Returns the place of
-    /// the payload in the frame, or None if the frame is no data packet.
+    /// Writes a frame to `out`. Returns the place of the payload in the frame, or None if the frame is no data packet.
     pub fn write(
         &mut self,
         ends: [HostId; 2],

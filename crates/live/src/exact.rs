@@ -120,7 +120,6 @@ impl Exact<'_, '_> {
         own.into_iter().chain(arrival).min().filter(|time| *time < Time::NEVER)
     }
 
-    /// Handles all events and arrivals at the time `now`.
     fn instant(&mut self, now: Time) -> Result<(), LiveError> {
         for index in 0..self.nodes.len() {
             self.nodes[index].run_tasks(now)?;

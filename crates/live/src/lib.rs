@@ -4,9 +4,9 @@
 //! bytes: each data packet has its payload, which switches pass on and receivers write at its offset in the message.
 //! This crate contains no protocol. It has bytes, clocks, sockets and processes.
 //!
-//! [`live`] runs the nodes in real time, in several processes that are connected by network namespaces or by pairs of
-//! sockets. [`exact()`] runs all nodes of a run in one thread with exact times. The results are then those of the
-//! simulator.
+//! [`live`] runs the nodes in real time, in several processes. Veth pairs between network namespaces, or pairs of
+//! sockets, are the links. [`exact()`] runs all nodes of a run in one thread with exact times. The results are then
+//! those of the simulator.
 //!
 //! [`send`] and [`receive`] move files between two addresses with the protocol state machines of `anabranch-proto`,
 //! without nodes and without dilation.

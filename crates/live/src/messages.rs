@@ -6,22 +6,17 @@ use anabranch_base::{MessageId, QpId};
 use anabranch_sim::DrivenRun;
 use std::collections::BTreeMap;
 
-/// The messages that arrive at a host.
 #[derive(Default)]
 pub struct Messages {
     /// The memory of each message that is not delivered yet, with the bytes received so far.
     arriving: BTreeMap<(QpId, MessageId), Vec<u8>>,
     delivered: BTreeMap<MessageId, blake3::Hash>,
-    /// Number of bytes of the delivered messages.
     bytes: u64,
 }
 
 impl Messages {
-    /// Writes a payload of a message of `connection` at its offset. A payload of a delivered message is a
-    /// duplicate and is ignored.
-    ///
-    /// # Errors
-    /// The message does not exist, or the payload lies outside of the message.
+    /// Writes a payload of a message of `connection` at its offset. A payload of a delivered message is a duplicate
+    /// and is ignored.
     pub fn place(
         &mut self,
         run: &DrivenRun<'_>,
@@ -48,9 +43,6 @@ impl Messages {
     }
 
     /// Checks the bytes of all messages of `connection` that have just been delivered.
-    ///
-    /// # Errors
-    /// A message has other bytes than were sent.
     pub fn check(&mut self, run: &DrivenRun<'_>, connection: QpId, node: &str) -> Result<(), LiveError> {
         let of_connection = (connection, MessageId(0))..=(connection, MessageId(u32::MAX));
         let is_delivered = |message: MessageId| run.message_times(message)[1].is_some();

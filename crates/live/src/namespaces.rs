@@ -20,7 +20,6 @@ use std::time::{Duration, SystemTime};
 const PREFIX: &str = "anabranch-";
 /// The folder in which `ip netns` keeps namespaces.
 const FOLDER: &str = "/run/netns";
-/// The largest number of attempts to remove namespaces.
 const MOST_REMOVALS: u32 = 5;
 /// Clock ticks per second (USER_HZ), the unit in which `/proc` gives the start of a process. It is 100 on x86 and
 /// Arm.
@@ -30,16 +29,11 @@ const CLOCK_ERROR: Duration = Duration::from_secs(2);
 /// The MTU of links in bytes: the length of the longest IP packet.
 const MTU: u32 = 65_535;
 
-/// The namespaces of a testbed.
 pub struct Namespaces {
     names: Vec<String>,
 }
 
 impl Namespaces {
-    /// Creates a namespace for each node and a veth pair for each cable.
-    ///
-    /// # Errors
-    /// `ip` is not installed, or it fails, for example for lack of rights.
     pub fn build(topology: &Topology) -> Result<Namespaces, LiveError> {
         let nodes = topology.nodes();
         let names: Vec<String> = (0..nodes).map(|node| name(topology, NodeId(node))).collect();
@@ -69,10 +63,7 @@ impl Namespaces {
         Ok(built)
     }
 
-    /// The sockets of all ports of all nodes.
-    ///
-    /// # Errors
-    /// A namespace cannot be entered, or a socket cannot be opened, for example for lack of rights.
+    /// The sockets of the ports, by node.
     pub fn sockets(&self, topology: &Topology) -> Result<Vec<Vec<OwnedFd>>, LiveError> {
         let own =
             File::open("/proc/thread-self/ns/net").map_err(|error| namespace_error("the process", error))?;
@@ -90,9 +81,6 @@ impl Namespaces {
     }
 
     /// Moves this thread into the namespace of a node.
-    ///
-    /// # Errors
-    /// There is no such namespace, or the process has too few rights.
     pub fn enter(&self, node: usize) -> Result<(), LiveError> {
         let name = &self.names[node];
         let file = File::open(Path::new(FOLDER).join(name)).map_err(|error| namespace_error(name, error))?;
@@ -158,7 +146,8 @@ fn has_run_since(pid: u32, made: SystemTime) -> bool {
 }
 
 fn remove(names: &[String]) {
-    // A signal to this process's group ends an `ip` that has just been started and is still in the group.
+    // A signal to this process's group can end an `ip` that is still in the group right after its start. The removal
+    // is then tried again.
     for _ in 0..MOST_REMOVALS {
         let there = names.iter().filter(|name| Path::new(FOLDER).join(name).exists());
         let lines: String = there.map(|name| format!("netns del {name}\n")).collect();

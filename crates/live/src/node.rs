@@ -96,7 +96,7 @@ impl<'r> LiveNode<'r> {
         self.messages.checked()[0]
     }
 
-    /// Number of bytes of these messages.
+    /// Total length in bytes of the messages that [`checked_messages`](Self::checked_messages) counts.
     pub fn checked_bytes(&self) -> u64 {
         self.messages.checked()[1]
     }
@@ -189,7 +189,8 @@ impl<'r> LiveNode<'r> {
         Ok(Frame { acts: outgoing.acts, port: self.port_of(outgoing.link), bytes, payload })
     }
 
-    /// Copies the payload of a data packet that leaves to `self.payload`, and returns its offset in the message.
+    /// Copies the payload of a departing data packet into `self.payload`. Returns the offset of the payload in the
+    /// message.
     fn find_payload(&mut self, packet: &Packet, psn: u32) -> Result<u64, LiveError> {
         let missing = || LiveError::Broken(format!("{}: the payload of {packet:?} is gone", self.name));
         self.payload.clear();
@@ -214,7 +215,7 @@ impl<'r> LiveNode<'r> {
         Ok(offset)
     }
 
-    /// If messages are split among several queue pairs, the offset in the message of this queue pair's part.
+    /// The offset of this queue pair's part in the message; 0 if messages are not split among queue pairs.
     fn part_offset(&self, qp: QpId, message: MessageId) -> u64 {
         let split = u64::from(self.run.split());
         let bytes = self.run.message_bytes(message);

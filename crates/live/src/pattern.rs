@@ -2,7 +2,7 @@
 
 use anabranch_base::MessageId;
 
-/// The eight bytes at this index (SplitMix64).
+/// The eight bytes of `message` from byte `8 * index` on (SplitMix64).
 fn word(message: MessageId, index: u64) -> [u8; 8] {
     let mut bits = (u64::from(message.0) << 40 ^ index).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

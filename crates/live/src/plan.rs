@@ -6,7 +6,6 @@ use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Built, DrivenRun};
 
 const MOST_HOSTS: u32 = 32;
-/// Largest number of nodes of a testbed.
 const MOST_NODES: u32 = 96;
 /// Number of packet-hops per second of real time that two busy CPU cores handle without delay.
 const EASY_RATE: f64 = 12_000.0;
@@ -72,7 +71,7 @@ impl Work {
     }
 }
 
-/// A number rounded up to a whole number with two significant digits.
+/// A number rounded up to a whole number with at most two significant digits.
 pub(crate) fn two_digits(number: f64) -> u32 {
     let mut unit = 1.0;
     while number / unit > 99.0 {
@@ -107,8 +106,8 @@ mod tests {
 
     #[test]
     fn a_dilation_fits_the_work() {
-        // 8 hosts at 100 Gb/s for 100 us. A packet of 348 ns takes 10 ms at a dilation of 28,736, rounded up to
-        // 29,000. At `MOST_RATE`, 12,000 packet-hops take 200 ms. This is 2,000 times the simulated 100 us.
+        // A packet of 348 ns takes 10 ms at a dilation of 28,736, rounded up to 29,000. At `MOST_RATE`, 12,000
+        // packet-hops take 200 ms. This is 2,000 times the simulated 100 us.
         let work = Work { packet_hops: 12_000, lasts: Time(100_000_000), packet: Time(348_000) };
         let fits = work.fitting_dilation();
         assert_eq!(fits, 29_000, "10 ms for a packet");

@@ -15,12 +15,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The number of the node.
     pub node: u32,
-    /// The input or output of the node.
     pub event: Event,
 }
 
@@ -49,7 +46,6 @@ pub enum Event {
     Signalled(Signal),
 }
 
-/// A frame that a node sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentRecord {
     /// The time at which the next node should act on the frame.
@@ -74,7 +70,6 @@ pub struct FrameRecord {
 }
 
 impl SentRecord {
-    /// The record of a sent frame.
     pub fn of(frame: &Frame) -> SentRecord {
         let record = FrameRecord::of(&frame.bytes, frame.payload.as_ref());
         SentRecord { acts: frame.acts, port: frame.port, frame: record }
@@ -82,7 +77,6 @@ impl SentRecord {
 }
 
 impl FrameRecord {
-    /// The record of a frame with this payload.
     pub fn of(bytes: &[u8], payload: Option<&PayloadPlace>) -> FrameRecord {
         match payload {
             None => FrameRecord { head: digits(bytes), payload: None, tail: String::new() },
@@ -122,12 +116,10 @@ fn from_digits(text: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
-/// The path of a process's file in the folder of a record.
 pub fn file_of(folder: &Path, process: usize) -> PathBuf {
     folder.join(format!("process-{process}.jsonl"))
 }
 
-/// The writer of a process's record.
 pub struct Recorder {
     out: BufWriter<File>,
     path: PathBuf,
@@ -135,19 +127,12 @@ pub struct Recorder {
 
 impl Recorder {
     /// Creates the file of a process in `folder`, which must exist.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn create(folder: &Path, process: usize) -> Result<Recorder, LiveError> {
         let path = file_of(folder, process);
         let file = File::create(&path).map_err(|error| unwritable(&path, error))?;
         Ok(Recorder { out: BufWriter::with_capacity(1 << 20, file), path })
     }
 
-    /// Writes a line.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(&mut self, entry: &Entry) -> Result<(), LiveError> {
         let written = serde_json::to_writer(&mut self.out, entry).map_err(std::io::Error::from);
         let written = written.and_then(|()| self.out.write_all(b"\n"));
@@ -155,9 +140,6 @@ impl Recorder {
     }
 
     /// Writes the buffered lines to the file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn finish(mut self) -> Result<(), LiveError> {
         self.out.flush().map_err(|error| unwritable(&self.path, error))
     }

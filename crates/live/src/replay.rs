@@ -70,7 +70,6 @@ struct Again<'r, 'p> {
 }
 
 impl Again<'_, '_> {
-    /// Replays a line of the record.
     fn line(&mut self, line: u64, text: &str) -> Result<(), LiveError> {
         let place = format!("{}:{line}", self.path.display());
         let unreadable = |why: &dyn std::fmt::Display| {

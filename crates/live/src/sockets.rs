@@ -12,9 +12,6 @@ const BUFFER: usize = 64 << 20;
 const SMALL_BUFFER: usize = 200 << 10;
 
 /// A raw socket for all frames of an interface in the network namespace of the thread.
-///
-/// # Errors
-/// There is no such interface, or the process has no right to raw frames.
 pub fn packet_socket(interface: &str) -> io::Result<OwnedFd> {
     let fd = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
     let name = CString::new(interface).map_err(io::Error::other)?;
@@ -44,9 +41,6 @@ pub fn packet_socket(interface: &str) -> io::Result<OwnedFd> {
 }
 
 /// The two ends of a link without a network interface, for runs without privileges.
-///
-/// # Errors
-/// A socket cannot be created, for example because the process has too many open files.
 pub fn pair() -> io::Result<[OwnedFd; 2]> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let (a, b) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?;

@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// Largest number of bytes of payload that a switch keeps.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Length up to which the order of arrivals keeps packets that are not needed any more.
+/// Outdated entries of [`Payloads::order`] are removed when it has this many entries more than twice the number of
+/// stored packets.
 const LEAST_ORDER: usize = 1 << 10;
 
 /// Largest number of packets for which a host keeps the places of their payloads.
@@ -32,7 +33,6 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Stores the place of the payload of a packet that leaves.
     pub fn remember(&mut self, packet: (QpId, u32), part: Part) {
         if self.by_packet.insert(packet, part).is_none() {
             self.order.push_back(packet);
@@ -44,13 +44,11 @@ impl Parts {
         }
     }
 
-    /// The place of the payload of a packet that has left before.
     pub fn of(&self, packet: (QpId, u32)) -> Option<Part> {
         self.by_packet.get(&packet).copied()
     }
 }
 
-/// The payloads at a switch.
 #[derive(Default)]
 pub struct Payloads {
     by_packet: BTreeMap<(QpId, u32), Stored>,
@@ -69,7 +67,6 @@ pub struct Stored {
 }
 
 impl Payloads {
-    /// Stores the payload of a packet.
     pub fn store(&mut self, (qp, psn): (QpId, u32), offset: u32, bytes: &[u8]) {
         self.arrivals += 1;
         let arrival = self.arrivals;
@@ -97,7 +94,6 @@ impl Payloads {
         }
     }
 
-    /// The payload of a packet.
     pub fn of(&self, packet: (QpId, u32)) -> Option<&Stored> {
         self.by_packet.get(&packet)
     }

@@ -57,7 +57,7 @@ pub struct LiveOutcome {
     pub row: RunRow,
     /// Number of messages whose bytes were checked at their receivers.
     pub checked: u64,
-    /// Number of bytes of these messages.
+    /// Number of bytes of the checked messages.
     pub checked_bytes: u64,
     /// Lateness with which nodes acted on frames.
     pub frames: Lateness,
@@ -175,7 +175,7 @@ struct Child {
 }
 
 impl Processes {
-    /// Starts the processes, one for each of the [`groups`] of nodes.
+    /// Starts a process for each of the [`groups`] of nodes.
     fn start<'r>(
         run: &'r DrivenRun<'r>,
         topology: &Topology,
@@ -389,7 +389,6 @@ fn serve<'r>(
     }
 }
 
-/// Everything that a child process does, from its start to its end.
 fn child(parent: u32, namespace: Option<(&Namespaces, usize)>, serve: impl FnOnce()) -> ! {
     let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         // From now on, the kernel kills the child when the parent dies. The parent may have died before.

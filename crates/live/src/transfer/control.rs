@@ -29,14 +29,13 @@ const CLOSE_NS: u64 = 1_000_000_000;
 pub struct Greeting {
     /// The version of messages and packets ([`VERSION`]).
     anabranch_live: u32,
-    /// The version of the program.
     program: String,
     /// The offer of a sender, or the grant of a receiver.
     #[serde(default)]
     content: Value,
 }
 
-/// A message from a sender, after its greeting.
+/// A message from a sender after its greeting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum FromSender {
     /// A file begins.
@@ -55,7 +54,6 @@ pub enum FromSender {
         bytes: u64,
         crc: u32,
     },
-    /// There are no more files.
     Finished,
     /// A sign of life.
     Alive,
@@ -74,25 +72,20 @@ pub enum FromReceiver {
     Alive,
 }
 
-/// The offer of a sender in its greeting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Offer {
-    /// The parameters.
     pub parameters: TransferParameters,
     /// The sender's UDP port for answers.
     pub answers: u16,
 }
 
-/// The answer of a receiver in its greeting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Grant {
     /// The transfer begins, with this number.
     Transfer(u32),
-    /// The receiver refuses, for this reason.
     Refused(String),
 }
 
-/// One end of the connection.
 pub struct Control {
     channel: Channel<TcpStream>,
     /// The name of the peer in error messages, such as `the receiver at 127.0.0.1:4791`.
@@ -106,10 +99,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects to a receiver.
-    ///
-    /// # Errors
-    /// No receiver can be reached at `to`, or the connection has already ended.
+    /// Connects to a receiver. Returns the connection and its local address.
     pub fn connect(to: SocketAddr, silence: RealDuration) -> Result<(Control, SocketAddr), LiveError> {
         let stream = TcpStream::connect_timeout(&to, CONNECT).map_err(|error| {
             LiveError::Broken(format!(
@@ -120,10 +110,6 @@ impl Control {
         Ok((Control::new(stream, format!("the receiver at {to}"), silence)?, own))
     }
 
-    /// A connection to a peer.
-    ///
-    /// # Errors
-    /// The connection has already ended.
     pub fn new(stream: TcpStream, peer: String, silence: RealDuration) -> Result<Control, LiveError> {
         // Messages are short, and a peer waits for some of them.
         setsockopt(&stream, TcpNoDelay, &true).map_err(|error| system(&peer)(error.into()))?;
@@ -143,10 +129,6 @@ impl Control {
         })
     }
 
-    /// Sends the greeting.
-    ///
-    /// # Errors
-    /// See [`send`](Self::send).
     pub fn greet(&mut self, content: &impl Serialize) -> Result<(), LiveError> {
         let content = serde_json::to_value(content).unwrap_or_default();
         let program = env!("CARGO_PKG_VERSION").to_owned();
@@ -154,9 +136,6 @@ impl Control {
     }
 
     /// The content of the peer's greeting. None if the greeting has not arrived yet.
-    ///
-    /// # Errors
-    /// The peer is gone or silent for too long, is of another version, or speaks another protocol.
     pub fn greeting<T: DeserializeOwned>(&mut self) -> Result<Option<T>, LiveError> {
         self.read()?;
         let Some(value) = self.waiting.pop_front() else { return Ok(None) };
@@ -178,7 +157,6 @@ impl Control {
         content.map(Some).map_err(|error| LiveError::Broken(format!("the greeting of {peer}: {error}")))
     }
 
-    /// Whether the peer has greeted.
     pub fn is_greeted(&self) -> bool {
         self.greeted
     }
@@ -188,10 +166,6 @@ impl Control {
         self.has_spoken
     }
 
-    /// Sends a message.
-    ///
-    /// # Errors
-    /// The peer is gone, has failed or does not read.
     pub fn send(&mut self, message: &impl Serialize) -> Result<(), LiveError> {
         self.signed_ns = monotonic_ns();
         let Err(error) = self.channel.send(message) else { return Ok(()) };
@@ -216,9 +190,6 @@ impl Control {
     }
 
     /// The next message that has arrived. None if there is no further message yet.
-    ///
-    /// # Errors
-    /// The peer is gone or silent for too long, or sends an unknown message.
     pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, LiveError> {
         if self.waiting.is_empty() {
             self.read()?;
@@ -254,9 +225,6 @@ impl Control {
     }
 
     /// Sends a sign of life, if it is time for one.
-    ///
-    /// # Errors
-    /// See [`send`](Self::send).
     pub fn sign(&mut self, alive: &impl Serialize) -> Result<(), LiveError> {
         match monotonic_ns().saturating_sub(self.signed_ns) > SIGN_NS {
             true => self.send(alive),
@@ -264,15 +232,10 @@ impl Control {
         }
     }
 
-    /// The address of the peer.
-    ///
-    /// # Errors
-    /// The connection has ended.
     pub fn address(&self) -> Result<SocketAddr, LiveError> {
         self.channel.stream().peer_addr().map_err(system(&self.peer))
     }
 
-    /// The file descriptor of the connection, for a poll.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.channel.stream().as_fd()
     }

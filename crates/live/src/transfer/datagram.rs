@@ -60,15 +60,14 @@ pub struct Codec {
     end: Vec<u8>,
 }
 
-/// A packet that was read. For a data packet, `payload` has the range of the payload in the frame, and the offset of
-/// the payload in the message.
+/// For a data packet, `payload` has the range of the payload in the frame, and the offset of the payload in the
+/// message.
 pub struct Read {
     pub packet: Packet,
     pub payload: Option<(Range<usize>, u64)>,
 }
 
 impl Codec {
-    /// A codec for the packets of `qps` queue pairs.
     pub fn new(transfer: u32, qps: u32) -> Codec {
         // With ticks of 64 ns, times of 32 bits wrap after 4.6 minutes.
         let format =
@@ -78,9 +77,6 @@ impl Codec {
 
     /// The datagram of a packet, in three parts: the bytes before the payload, the payload, and the bytes after the
     /// payload. Only a data packet has a payload.
-    ///
-    /// # Errors
-    /// The packet has no form as bytes.
     pub fn encode<'p>(
         &'p mut self,
         packet: &Packet,
@@ -104,11 +100,8 @@ impl Codec {
         Ok([&self.head[HEADER_ROOM..], content.bytes, &self.end])
     }
 
-    /// Reads a datagram that arrives at host `dst`. The first [`HEADER_ROOM`] bytes of `frame` are overwritten. The
-    /// datagram follows after them.
-    ///
-    /// # Errors
-    /// The datagram is damaged, it is not a packet, or the transfer has no such queue pair.
+    /// Reads a datagram that arrives at host `dst`. The datagram is in `frame`, after [`HEADER_ROOM`] bytes that are
+    /// overwritten.
     pub fn decode(
         &mut self,
         (now, dst): (Time, HostId),
@@ -155,17 +148,12 @@ pub fn transfer_of(frame: &[u8]) -> Option<u32> {
     Some(frame[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 
-/// A UDP socket that sends and receives several datagrams in one call.
 pub struct Socket {
     pub udp: UdpSocket,
     state: UdpSocketState,
 }
 
 impl Socket {
-    /// A socket that is bound to an address.
-    ///
-    /// # Errors
-    /// The socket cannot be bound or set up, for example because the address is in use or belongs to another machine.
     pub fn bind(address: SocketAddr) -> io::Result<Socket> {
         let udp = UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&udp).into())?;
@@ -182,9 +170,6 @@ impl Socket {
     /// Receives a batch of datagrams without waiting, and calls `each` for each datagram. The first argument of `each`
     /// tells whether the datagram has a congestion mark. The second argument consists of [`HEADER_ROOM`] bytes and the
     /// datagram. Returns false if no datagram had arrived.
-    ///
-    /// # Errors
-    /// The socket cannot be read, or `each` fails.
     pub fn receive(
         &self,
         buffer: &mut ReceiveBuffer,
@@ -206,7 +191,7 @@ impl Socket {
             let is_marked = meta.ecn == Some(EcnCodepoint::Ce);
             for from in (0..meta.len).step_by(meta.stride.max(1)) {
                 let end = meta.len.min(from + meta.stride);
-                // The headers overwrite the end of the datagram before, which has already been read.
+                // The headers overwrite the end of the previous datagram, which has already been read.
                 each(is_marked, &mut bytes[from..HEADER_ROOM + end])?;
             }
         }
@@ -214,7 +199,6 @@ impl Socket {
     }
 }
 
-/// Reusable memory for received datagrams.
 pub struct ReceiveBuffer {
     bytes: Vec<u8>,
 }
@@ -229,12 +213,10 @@ impl ReceiveBuffer {
 pub struct Losses {
     share: f64,
     random: Stream,
-    /// The number of packets that were lost.
     pub count: u64,
 }
 
 impl Losses {
-    /// Artificial losses of this share of packets.
     pub fn new(share: f64, seed: u64) -> Losses {
         Losses { share, random: stream(seed, 0, Purpose::LinkLoss), count: 0 }
     }
@@ -259,16 +241,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch of data packets, which switches may mark, or of answers.
     pub fn new(to: SocketAddr, is_data: bool) -> Batch {
         let ecn = is_data.then_some(EcnCodepoint::Ect0);
         Batch { to, ecn, bytes: Vec::with_capacity(MOST_BATCH), size: 0, count: 0 }
     }
 
     /// Adds a datagram that consists of `parts`. If `losses` selects the datagram, it is dropped instead.
-    ///
-    /// # Errors
-    /// See [`flush`](Self::flush).
     pub fn push(&mut self, parts: &[&[u8]], socket: &Socket, losses: &mut Losses) -> Result<(), LiveError> {
         if losses.next() {
             return Ok(());
@@ -287,10 +265,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Sends the datagrams of the batch.
-    ///
-    /// # Errors
-    /// A packet is too large for the path, or the socket cannot send.
     pub fn flush(&mut self, socket: &Socket) -> Result<(), LiveError> {
         if self.count == 0 {
             return Ok(());

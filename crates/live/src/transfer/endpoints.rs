@@ -30,10 +30,6 @@ fn ends(qp: u32) -> Ends {
 }
 
 impl Endpoints {
-    /// The endpoints of a transfer.
-    ///
-    /// # Errors
-    /// A parameter is wrong, or the scheme uses a feature that only the simulator has.
     pub fn new(parameters: &TransferParameters) -> Result<Endpoints, LiveError> {
         let TransferParameters { qps, message_bytes, .. } = *parameters;
         if !(1..=MOST_QPS).contains(&qps) || !(1..=LARGEST_MESSAGE).contains(&message_bytes) {

@@ -70,7 +70,7 @@ struct Receiver<'s> {
     sessions: BTreeMap<u32, Session>,
     /// The number of connections accepted so far, which is the number of the next session.
     begun: u32,
-    /// The number of expected senders that have not made an offer yet.
+    /// The number of expected senders that have not greeted yet.
     expected: u32,
 }
 
@@ -79,7 +79,7 @@ struct Session {
     control: Control,
     /// Whether the peer counts as one of the expected senders. Other programs may connect, too.
     is_expected: bool,
-    /// The state of the transfer, once the sender has made its offer.
+    /// The state of the transfer, once the offer of the sender is accepted.
     running: Option<Running>,
     sink: Option<Sink>,
     begin_ns: u64,
@@ -140,7 +140,7 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// Handles the packets that have arrived. Returns false if there were none.
+    /// Handles packets that have arrived. Returns false if there were none.
     fn receive(&mut self, buffer: &mut ReceiveBuffer) -> Result<bool, LiveError> {
         let Receiver { socket, sessions, .. } = self;
         let mut has_received = false;

@@ -56,7 +56,7 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     let mut nic = Nic { rate: sessions.first().map_or(Rate(1), |session| session.rate), free_at: Time::ZERO };
     let mut buffer = ReceiveBuffer::new();
     let (begin_ns, mut turn) = (monotonic_ns(), 0);
-    // The times of the NIC are those of every session.
+    // The NIC and all sessions count time from the same instant.
     sessions.iter_mut().for_each(|session| session.begin_ns = begin_ns);
     // Waits are short, and the kernel must not prolong them in order to combine timers.
     let _ = set_timerslack(1);
@@ -77,7 +77,7 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
                 first_to_send = first_to_send.or(Some(index));
             }
         }
-        // A session may take all that the rate allows, so the next one comes first then.
+        // A session may use up the rate, so the session after it comes first in the next round.
         turn = first_to_send.map_or(turn, |index| (index + 1) % count);
         let all = sessions.iter().map(|session| session.sent_bytes - session.outstanding_bytes).min();
         (settings.common.progress)(Progress { bytes: all.unwrap_or(0), of: sessions[0].length });
@@ -125,7 +125,6 @@ struct Session {
     sent_bytes: u64,
     outstanding_bytes: u64,
     posted: u64,
-    /// Number of messages that the receiver has written.
     written: u64,
     /// The time until which the protocol state machines have acted.
     acted: Time,
@@ -345,7 +344,6 @@ impl Session {
         self.next_pacing()
     }
 
-    /// The next time at which the pace of a sender allows a packet.
     fn next_pacing(&self) -> Option<Time> {
         self.senders.iter().filter_map(AnySender::next_pacing).min()
     }
@@ -424,7 +422,7 @@ fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
     payload_within(mtu().and_then(|mtu| mtu.try_into().ok()).unwrap_or(1500))
 }
 
-/// The largest payload for an MTU. It is never smaller than one that a user may name.
+/// The largest payload for an MTU, but at least [`LEAST_PAYLOAD`].
 fn payload_within(mtu: usize) -> u16 {
     let room = mtu.saturating_sub(MOST_OVERHEAD) & !3;
     room.clamp(LEAST_PAYLOAD.into(), USUAL_PAYLOAD.into()) as u16

@@ -1,8 +1,8 @@
 //! The files of a transfer at its receiver.
 //!
-//! Messages arrive in any order. In a folder, each message is written at its offset as soon as its file is known. The
-//! name of a file ends with `.part` until the file is whole. On standard output, a message waits for all messages
-//! before it, and for a slow reader of the pipe.
+//! Messages arrive in any order. If the files go to a folder, each message is written at its offset as soon as its
+//! file is known. The name of a file ends with `.part` until the file is whole. If the files go to standard output, a
+//! message waits for all messages before it, and for a slow reader of the pipe.
 
 use super::{Output, Stored, system};
 use crate::error::LiveError;
@@ -22,7 +22,6 @@ pub const MOST_MESSAGES: u32 = 1 << 20;
 /// The largest number of files of a transfer.
 pub const MOST_FILES: u32 = u32::MAX / MOST_MESSAGES;
 
-/// The files of a transfer.
 pub struct Sink {
     output: Output,
     message_bytes: u64,
@@ -43,7 +42,8 @@ struct Arriving {
     end: Option<(u32, u64, u32)>,
     /// The file in a folder, and its path, which ends with `.part`. None on standard output.
     file: Option<(File, PathBuf)>,
-    /// The CRC-32 of the messages below `checked`. Messages behind a missing one have theirs in `later`.
+    /// The CRC-32 of the messages with an index below `checked`. `later` has the CRC-32 of each message after a
+    /// missing one.
     crc: Hasher,
     checked: u32,
     later: BTreeMap<u32, Hasher>,
@@ -64,10 +64,6 @@ impl Sink {
         }
     }
 
-    /// Creates a file.
-    ///
-    /// # Errors
-    /// The name is not a plain file name, or the file exists or cannot be written.
     pub fn begin(&mut self, number: u32, name: String) -> Result<(), LiveError> {
         // A name with folders could lead out of the folder of the receiver.
         if Path::new(&name).file_name().is_none_or(|file| file != name.as_str()) {
@@ -102,9 +98,6 @@ impl Sink {
     }
 
     /// Takes a message that has arrived whole. The memory of messages that are written at once goes to `free`.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn put(&mut self, message: u32, bytes: Vec<u8>, free: &mut Vec<Vec<u8>>) -> Result<(), LiveError> {
         self.waiting.insert(message, bytes);
         self.write_waiting(free)
@@ -137,9 +130,6 @@ impl Sink {
     }
 
     /// Writes messages to standard output as far as its reader takes them without waiting.
-    ///
-    /// # Errors
-    /// Standard output cannot be written.
     pub fn write_out(&mut self, free: &mut Vec<Vec<u8>>) -> Result<(), LiveError> {
         while let Some(bytes) = self.leaving.front() {
             let out = stdout();
@@ -168,17 +158,14 @@ impl Sink {
         !self.leaving.is_empty()
     }
 
-    /// Stores the number of messages, the length and the CRC-32 of a file, as the sender reports them.
     pub fn end(&mut self, number: u32, end: (u32, u64, u32)) {
         if let Some(file) = self.files.get_mut(&number) {
             file.end = Some(end);
         }
     }
 
-    /// Completes the next file that has arrived whole. None if no file has.
-    ///
-    /// # Errors
-    /// The bytes of the file differ from the bytes that were sent, or the file cannot be written.
+    /// Completes the next file that has arrived whole. None if no file has, or while messages wait for the reader of
+    /// standard output.
     pub fn next_whole(&mut self) -> Result<Option<Stored>, LiveError> {
         if self.waits_for_reader() {
             return Ok(None);
@@ -293,7 +280,6 @@ mod tests {
         assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), bytes);
     }
 
-    /// A file that appears while another is received is not overwritten, even by a name that ends with `.part`.
     #[test]
     fn a_file_that_appears_meanwhile_stays() {
         let folder = tempfile::tempdir().unwrap();

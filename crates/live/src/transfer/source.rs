@@ -34,17 +34,12 @@ impl Input {
     }
 }
 
-/// A part of the inputs.
 pub enum Part {
-    /// A file begins.
     Begin { number: u32, name: String, bytes: Option<u64> },
-    /// A message.
     Message { number: u32, bytes: Vec<u8> },
-    /// A file has ended.
     End { number: u32, messages: u32, bytes: u64, crc: u32 },
 }
 
-/// The file that is being read.
 struct Open {
     reader: File,
     name: String,
@@ -55,7 +50,6 @@ struct Open {
     is_at_end: bool,
 }
 
-/// The inputs of a sender.
 pub struct Source {
     inputs: VecDeque<Input>,
     open: Option<Open>,
@@ -69,7 +63,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// The inputs, cut into messages of this size.
     pub fn new(inputs: Vec<Input>, message_bytes: u32) -> Source {
         Source {
             inputs: inputs.into(),
@@ -93,7 +86,6 @@ impl Source {
         self.inputs.iter().map(of).sum()
     }
 
-    /// Whether everything has been read.
     pub fn is_done(&self) -> bool {
         self.open.is_none() && self.inputs.is_empty()
     }
@@ -105,9 +97,6 @@ impl Source {
 
     /// The next part. None at the end, or if the stream has no bytes at present. A message may reuse a buffer of
     /// `memory`.
-    ///
-    /// # Errors
-    /// A file cannot be read, there are too many files, or a file has too many messages.
     pub fn next(&mut self, memory: &mut Vec<Vec<u8>>) -> Result<Option<Part>, LiveError> {
         let Some(open) = &mut self.open else {
             let Some(input) = self.inputs.pop_front() else { return Ok(None) };

@@ -38,7 +38,6 @@ impl TopologyServers {
     }
 }
 
-/// The error for servers if neither the table nor the topology gives the rate of NVLink.
 fn without_nvlink(table: &Table) -> Diagnostic {
     let message =
         format!("{} has no \"link\", the rate of NVLink, and takes none from [topology]", table.name);
@@ -47,12 +46,12 @@ fn without_nvlink(table: &Table) -> Diagnostic {
 }
 
 const MOST_RANKS: u64 = 1 << 20;
-/// The largest number of channels, which is that of NCCL.
+/// NCCL's largest number of channels.
 const MOST_CHANNELS: u64 = 64;
 
-/// Reads the servers of a job from the table `server` in `table`, if there is one; errors call `table` by `name`.
-/// Without the key `ranks`, the servers are those of the topology. The number of their GPUs is then returned as well,
-/// and values of NVLink that the topology gives are the defaults.
+/// Reads the table `server` of a job, if there is one. `name` is the name of the job's table in errors. Without the
+/// key `ranks`, the servers are those of the topology. Their number of GPUs is then returned too, and the topology's
+/// NVLink values are the defaults.
 pub(in crate::scenario) fn read(
     cx: &Context,
     (table, name): (&Table, &str),

@@ -1,14 +1,13 @@
-//! Setups: the conditions under which schemes run. A scheme (`schemes/`) defines an algorithm, and a setup
-//! (`setups/`) the rest, such as packets and their headers, the RTO, buffers, ECN marking, PFC, and DCQCN's
-//! parameters.
+//! Setups: the conditions under which schemes run. A scheme (`schemes/`) defines an algorithm, and a setup (`setups/`)
+//! the rest, such as packets and their headers, the RTO, buffers, ECN marking, PFC, and DCQCN's parameters.
 //!
 //! A setup has the same parts as a scheme: `[transport]`, `[cc]`, `[lb]` and `[fabric]`. A value directly in
-//! `[transport]` applies to every transport that has such a parameter, and a value in `[transport.irn]` only to that
-//! kind. `[lossless]`, `[trimming]` and `[dropping]` contain such parts too, for schemes whose switches pause, trim
-//! or drop. The table of a kind with `-credit` after it is for schemes of this kind with a table `credit`.
-//! `[fabric.pfc]` applies to schemes that pause, and `queue` and `full_queue` to the others.
+//! `[transport]` applies to all built-in transports that have such a parameter, and a value in `[transport.irn]` only
+//! to that kind. `[lossless]`, `[trimming]` and `[dropping]` contain such parts too, for schemes whose switches pause,
+//! trim or drop. A table whose name is a kind with `-credit` after it is for schemes of this kind that have a table
+//! `credit`. `[fabric.pfc]` applies to schemes that pause, and `queue` and `full_queue` to the others.
 //!
-//! A setup has the values of its base, except for those that it sets itself. All built-in setups derive from
+//! A setup has the values of its base, except for those that it sets itself. The other built-in setups derive from
 //! `common`, so that every scheme can run with every setup.
 //!
 //! **Precedence**, from lowest to highest: the defaults of the types, the setup (its base, then itself; in each:
@@ -87,13 +86,11 @@ const FRAMING: [&str; 4] = ["payload", "header", "ack", "rto"];
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Setup {
     pub name: String,
-    /// The bases and the setup itself, each with its parts and with those in `lossless`, `trimming` and `dropping`.
-    /// Empty in the resolved form, where the schemes contain all values themselves.
+    /// The bases and then the setup itself. Empty in the resolved form, where the schemes contain all values.
     stack: Vec<Fields>,
 }
 
 impl Setup {
-    /// The built-in setup with this name.
     pub(in crate::scenario) fn named(name: &str) -> Option<Setup> {
         let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
         let mut fields = document::parse(name, text).expect("the embedded setups are tested");
@@ -106,7 +103,7 @@ impl Setup {
         Some(Setup { name: name.to_owned(), stack })
     }
 
-    /// The setup `name`, which has the values of a built-in one except for those in `layer`.
+    /// The built-in setup `base` with the values in `layer` on top, as a setup `name`.
     pub(in crate::scenario) fn with_layer(name: &str, base: &str, mut layer: Fields) -> Setup {
         layer.values_mut().for_each(Node::forget);
         let mut stack = Setup::named(base).map_or_else(Vec::new, |base| base.stack);
@@ -119,9 +116,6 @@ impl Setup {
     }
 
     /// The setup of a scenario: `setup = "common"`, or a table `[setup]` with a `base` and the differences from it.
-    ///
-    /// # Errors
-    /// An unknown setup, a key that no scheme can have, or a value that cannot be read.
     pub(in crate::scenario) fn read(root: &Table, plugins: &Plugins) -> Result<Setup, Diagnostic> {
         let Some(node) = root.node("setup") else {
             return Ok(Setup::common());
@@ -157,8 +151,7 @@ impl Setup {
             layers.flat_map(|layer| PARTS.iter().filter_map(|part| Some((*part, table_at(layer, part)?))));
         let mut found = BTreeSet::new();
         for (part, fields) in parts {
-            // A table of the setup may have the name of a kind between the part and the parameter:
-            // `transport.irn.rto`. The path that is returned leaves out the kind: `transport.rto`.
+            // The kind is left out: `transport.irn.rto` becomes `transport.rto`.
             let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
             let all = paths(part, fields).into_iter();
             found.extend(
@@ -168,7 +161,7 @@ impl Setup {
         found
     }
 
-    /// The values in `[fabric]` that the setup has for switches that drop, with their parameters.
+    /// The values in `dropping.fabric`, by the paths of their parameters.
     pub(in crate::scenario) fn of_dropping_switches(&self) -> BTreeMap<String, String> {
         let layers = self.stack.iter().filter_map(|layer| table_at(table_at(layer, "dropping")?, "fabric"));
         let value = |(key, node): (&String, &Node)| (format!("fabric.{key}"), node.value().to_string());
@@ -176,7 +169,7 @@ impl Setup {
     }
 
     /// Adds the setup's values to the value of a setting, if this value is a whole part with its `kind`, or an empty
-    /// table for a lossless class.
+    /// table `fabric.pfc`.
     pub(in crate::scenario) fn complete(
         &self,
         path: &str,
@@ -208,9 +201,8 @@ impl Setup {
         }
     }
 
-    /// The parts of a scheme with the setup's values inserted, and the names of the setup's parameters that follow
-    /// from the scheme: those that the scheme sets itself, and those that the setup sets for switches that pause,
-    /// trim or drop.
+    /// Inserts the setup's values into the parts of a scheme. Also returns the paths of the parameters whose values
+    /// follow from the scheme: it sets them itself, or the setup sets them for switches that pause, trim or drop.
     pub(in crate::scenario) fn under(&self, scheme: &Fields, plugins: &Plugins) -> (Fields, Vec<String>) {
         if self.stack.is_empty() {
             return (scheme.clone(), Vec::new());
@@ -269,7 +261,7 @@ impl Setup {
     }
 }
 
-/// Parameters that no setup sets, but that limit the data in flight of a scheme like the setup's windows.
+/// Parameters that no built-in setup sets, but that limit the data in flight.
 const WINDOWS: [&str; 2] = ["transport.window", "transport.window_packets"];
 
 /// The parameters that the built-in setups set.
@@ -310,8 +302,8 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
         return given;
     };
     let known = plugins.keys(part, &kind);
-    // A registered part may use a built-in parameter's name with another meaning. A registered part therefore gets only
-    // the framing parameters among the layer's values for all kinds.
+    // A registered part may give a built-in parameter's name another meaning. Of the layer's values for all kinds, it
+    // therefore gets only the framing parameters.
     let shared = |key: &str| FRAMING.contains(&key) || plugins.parameters(part, &kind).is_none();
     let for_all = layer.iter().filter(|(key, node)| {
         !matches!(node.item, Item::Table(_)) && known.iter().any(|known| known == *key) && shared(key)
@@ -328,7 +320,7 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, plugins: 
     given
 }
 
-/// A table for a kind, in which a preset of DCQCN is replaced by its parameters.
+/// Replaces a preset of DCQCN by the parameters of the preset.
 fn preset(kind: &str, fields: &Fields) -> Fields {
     let mut fields = fields.clone();
     let named = if kind == "dcqcn" { fields.remove("preset") } else { None };
@@ -353,8 +345,8 @@ fn added(scheme: &mut Fields, given: &Fields) {
     }
 }
 
-/// Merges `over` into `fields`, which are at the path `at` of a scheme. Tables are merged, except for those with a
-/// `kind`. A parameter is removed if another one that replaces it is set.
+/// Merges `over` into `fields`, which are at the path `at` of a scheme. Tables are merged too, except that a new table
+/// with a `kind` replaces the old one. A parameter in `over` removes the one that it replaces ([`INSTEAD_OF`]).
 pub(in crate::scenario) fn overlay(fields: &mut Fields, over: &Fields, at: &str) {
     for key in over.keys() {
         let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
@@ -384,7 +376,6 @@ fn table_at<'a>(fields: &'a Fields, key: &str) -> Option<&'a Fields> {
     }
 }
 
-/// The paths of the parameters in a part. Every table within the part is a step of the path.
 fn paths(at: &str, fields: &Fields) -> Vec<String> {
     let mut found = Vec::new();
     for (key, node) in fields {

@@ -1,6 +1,6 @@
-//! Setups from the ns-3 configuration of SimAI and ASTRA-sim (`SimAI.conf`): the payload of packets, ECN marking by
-//! the rate of a link, and the buffer of a switch. The other values are those of HPCC's simulator, from which both
-//! tools descend.
+//! Setups from the ns-3 configuration of SimAI and ASTRA-sim (`SimAI.conf`): the payload of packets, the ECN
+//! thresholds for each link rate, and the buffer of a switch. The other values are those of the setup `hpcc-paper`,
+//! because both tools descend from HPCC's simulator.
 
 use crate::scenario::read::document;
 use crate::scenario::resolve::setup::Setup;
@@ -9,7 +9,6 @@ use anabranch_fabric::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The base of the setup that is read from a file.
 const BASE: &str = "hpcc-paper";
 
 /// The congestion controls of `CC_MODE`, each with the scheme of this simulator that has it, if there is one.
@@ -30,17 +29,11 @@ pub(in crate::scenario) fn is_file(setup: &str) -> bool {
 /// The text between the names of the setups over which a scenario sweeps.
 pub(in crate::scenario) const BETWEEN: &str = ", ";
 
-/// The files of SimAI among the setups of a scenario.
 pub(in crate::scenario) fn files(setups: &str) -> impl Iterator<Item = &str> {
     setups.split(BETWEEN).filter(|setup| is_file(setup))
 }
 
-/// The setup from a file, for a topology.
-///
-/// # Errors
-/// The error has the line: a value that is missing, malformed or out of its range, ECN marking that is off, a link
-/// rate without thresholds for ECN marking, thresholds that contradict each other, or different marking probabilities
-/// for the rates.
+/// The setup from a file. The link rates of the topology select its ECN thresholds.
 pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result<Setup, Diagnostic> {
     let conf = Conf { name, lines: lines(text) };
     let payload: u64 = conf.needed("PACKET_PAYLOAD_SIZE", "9000")?;
@@ -69,8 +62,7 @@ pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result
     Ok(Setup::with_layer(name, BASE, fields))
 }
 
-/// Notes on a file: the scheme with the file's congestion control, and keys whose effect in these tools differs from
-/// what their names suggest.
+/// Notes on a file: the scheme with its congestion control, and the values that are not read from it.
 pub(in crate::scenario) fn notes(name: &str, text: &str) -> Vec<String> {
     let conf = Conf { name, lines: lines(text) };
     let mut notes = Vec::new();

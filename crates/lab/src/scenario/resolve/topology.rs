@@ -11,7 +11,7 @@ use anabranch_engine::FaultSpec;
 use anabranch_fabric::{ClosKind, CrossDcSpec, TierSpec, TopologySpec};
 use std::collections::BTreeSet;
 
-/// The largest number of faults of a run. Results number faults with 16 bits, and the last number is reserved.
+/// Results number faults with 16 bits.
 pub(in crate::scenario) const MOST_FAULTS: usize = u16::MAX as usize;
 
 /// Names of fabrics in data sheets and papers, each with the kind that describes such a fabric here.
@@ -54,7 +54,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("graph", Kind::Graph),
 ];
 
-/// Reads `[topology]`. Also returns the number of hosts.
+/// Returns the topology and its number of hosts.
 pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     if let Some(spec) = cx.plugins.topology_of(table)? {
         let hosts = anabranch_fabric::build(&spec, None).map_err(|e| refused(table, e))?.hosts;
@@ -125,7 +125,6 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
     Ok((spec, hosts))
 }
 
-/// Rejects the number of servers of a fat tree, whose hosts are in no servers.
 fn no_servers(table: &Table) -> Result<(), Diagnostic> {
     let Some(servers) = table.node("servers").filter(|_| table.node("hosts").is_none()) else {
         return Ok(());
@@ -164,7 +163,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     if link.is_none() && !all_linked {
         return Err(table.missing("link"));
     }
-    // If `link` is missing, each tier has its own rate, which replaces the default below.
+    // Without `link`, each tier has a rate of its own, which replaces this default.
     let link = link.unwrap_or_default();
     let oversubscription = oversubscription(table, "oversubscription")?;
     let hosts_per_tor = table.get("hosts_per_tor")?;
@@ -251,8 +250,8 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), Diagnostic> {
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
     let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
-    // By default, the links from a data centre's leaves to its ESW together have the rate at which its hosts can
-    // send, and so does each WAN link, as in the paper.
+    // The default rates follow the paper on Themis-longhaul. The links from a data centre's leaves to its ESW have
+    // together the rate at which its hosts can send. Each WAN link has this rate too.
     let of_dc = Rate(link.0.saturating_mul(u64::from(tors)).saturating_mul(u64::from(hosts_per_tor)));
     let of_leaf = Rate(of_dc.0.div_ceil(u64::from(leaves.max(1))));
     let spec = CrossDcSpec {

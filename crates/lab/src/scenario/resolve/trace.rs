@@ -1,4 +1,4 @@
-//! Reads a job from a trace: the keys of the job in the scenario.
+//! Reads the keys of workloads and jobs that come from traces.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
@@ -11,7 +11,6 @@ use anabranch_fabric::TopologySpec;
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement, without_servers};
 use anabranch_workload::{AlgorithmFrom, Format, RankHosts, RankOrder, SendEnds, Streams, TraceSpec};
 
-/// Reads a job whose file is from another tool. The text of the file is parsed when the workload is built.
 pub(in crate::scenario) fn trace(
     cx: &Context,
     table: &Table,
@@ -148,7 +147,6 @@ fn bytes(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     Ok(bytes)
 }
 
-/// The length of the chunks of collectives, for formats that have collectives.
 fn chunk(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     let chunk = match format {
         Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
@@ -160,7 +158,7 @@ fn chunk(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     Ok(chunk)
 }
 
-/// The first and the last layer that are simulated; none if all layers are.
+/// The first and the last layer that are simulated, counted from 1. None if all layers are.
 fn layers(table: &Table) -> Result<Option<[u32; 2]>, Diagnostic> {
     match table.get::<Vec<u32>>("layers")?.as_deref() {
         None => Ok(None),
@@ -234,7 +232,7 @@ fn dims(cx: &Context, table: &Table, has_system: bool) -> Result<Option<Vec<u32>
 
 const MOST_RANKS: u64 = 1 << 20;
 
-/// The algorithms of collectives, each with the size from which on it is used.
+/// The algorithms of collectives, each with the smallest size for which it is used.
 fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, Diagnostic> {
     let mut algorithms: Vec<AlgorithmFrom> = Vec::new();
     for table in table.tables("algorithm", &format!("{name}.algorithm"))? {

@@ -195,7 +195,6 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Diag
 /// The value of `inter` with which receivers are drawn from all other hosts.
 const UNIFORM: &str = "uniform";
 
-/// The share of messages whose receiver is in another data centre.
 fn share(table: &Table) -> Result<f64, Diagnostic> {
     let share: f64 = table.need("inter")?;
     if (0.0..=1.0).contains(&share) {
@@ -210,7 +209,7 @@ fn share(table: &Table) -> Result<f64, Diagnostic> {
     Err(table.wrong("inter", message, Fix::set("inter", instead)))
 }
 
-/// Reads incasts, beside a background of load `beside` on `hosts` hosts.
+/// `beside` is the load of the background.
 fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Diagnostic> {
     only(table, &keys::of("incasts"))?;
     let degree: u32 = table.need("degree")?;
@@ -220,7 +219,7 @@ fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Diagno
     Ok(IncastsSpec { degree, bytes, load })
 }
 
-/// Reads a pipeline, beside other parts of the workload with the total load `beside`.
+/// `beside` is the total load of the other parts of the workload.
 fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, Diagnostic> {
     only(table, &keys::of("pipeline"))?;
     let bytes = bytes(table)?;
@@ -286,7 +285,6 @@ fn algorithms_of(written: &str) -> Vec<&'static str> {
     all.filter(|name| !plain(written).is_empty() && plain(name).starts_with(&plain(written))).collect()
 }
 
-/// The key `algorithm = "allreduce-ring"` as a fix, with the other algorithms of the same collective.
 fn named_algorithm(names: &[&str]) -> Option<String> {
     let (first, others) = names.split_first()?;
     let others = if others.is_empty() { String::new() } else { format!(", or one of {}", list(others)) };
@@ -323,7 +321,7 @@ pub(in crate::scenario) fn named_by_nccl(operation: Operation, name: &str) -> Op
     }
 }
 
-/// The error for an algorithm with its name in `NCCL_ALGO`, which is `instead` here.
+/// The error for an algorithm that is named as in `NCCL_ALGO`. It is `instead` here.
 pub(in crate::scenario) fn of_nccl_algo(table: &Table, instead: Algorithm) -> Diagnostic {
     let name = instead.name();
     let reduces_in_switches = || {
@@ -401,7 +399,7 @@ fn collective(
     }
 }
 
-/// The hosts of the groups: groups as listed, or jobs that are placed. The default is one job on all hosts.
+/// The groups as listed, or placed jobs. The default is one job on all hosts.
 fn members(table: &Table, hosts: u32) -> Result<Members, Diagnostic> {
     let Some(groups) = table.get("groups")? else {
         let ranks = table.get("ranks")?.unwrap_or(hosts);

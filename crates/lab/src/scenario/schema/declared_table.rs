@@ -68,7 +68,7 @@ pub(in crate::scenario) fn read(
 
 #[derive(Default)]
 struct TableValues<'a> {
-    /// The values by name. Each name begins with the names of its tables: `table.name`.
+    /// The values with their full names, such as `table.name`.
     values: Vec<(String, &'a toml::Value)>,
     tables: Vec<String>,
 }
@@ -110,7 +110,7 @@ impl<'a> TableValues<'a> {
     }
 }
 
-/// The declarations in the table `name`, by their names within the table.
+/// The declarations in the table `name`, with their names within that table.
 pub(in crate::scenario) fn within(declared: &[Parameter], name: &str) -> Vec<Parameter> {
     let above = format!("{name}.");
     let its = declared.iter().filter(|parameter| parameter.name().starts_with(&above));

@@ -9,7 +9,6 @@ use anabranch_workload::{WorkloadError, is_text_of_ranks, text_of_binary_goal, t
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The file that is read, the contents of the files that it names, and the parts that programs have registered.
 pub(in crate::scenario) struct Context<'a> {
     pub file: &'a str,
     pub plugins: &'a Plugins,
@@ -17,7 +16,7 @@ pub(in crate::scenario) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
-/// Files of later ranks are looked for up to, but not including, this number above the first missing rank.
+/// A file counts as missing if the file of one of the next `FURTHER_RANKS - 1` ranks exists.
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {
@@ -26,9 +25,6 @@ impl<'a> Context<'a> {
     }
 
     /// Reads the file `name`, which is the value of `key`. A file that was read before is not read again.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(in crate::scenario) fn file(
         &self,
         table: &Table,
@@ -46,10 +42,7 @@ impl<'a> Context<'a> {
         Ok(text)
     }
 
-    /// Reads the GOAL file `name` as text.
-    ///
-    /// # Errors
-    /// The file cannot be read, or it begins like a binary GOAL file but is not a valid one.
+    /// Reads the GOAL file `name`. A binary one is converted to text.
     pub(in crate::scenario) fn goal(&self, table: &Table, key: &str, name: &str) -> Result<(), Diagnostic> {
         if !self.read.borrow().contains_key(name)
             && let Ok(bytes) = self.source.read_bytes(name)
@@ -61,11 +54,8 @@ impl<'a> Context<'a> {
         self.file(table, key, name).map(drop)
     }
 
-    /// Reads the files of a trace with one file per rank, `NAME.0.et` and so on, as one text under `name`. If that
-    /// text exists already, as in a stored scenario, it is used. The text includes the groups of the file `groups`.
-    ///
-    /// # Errors
-    /// A file is missing, cannot be read or has an error, or `name` is the name of one rank's file.
+    /// Reads the files of a trace with one file per rank, `NAME.0.et` and so on, and the file `groups`, as one text
+    /// under `name`. If that text exists already, as in a stored scenario, it is used instead.
     pub(in crate::scenario) fn files_of_ranks(
         &self,
         table: &Table,

@@ -45,7 +45,6 @@ fn part_of_kind(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     Some(toml::Value::Table(table).to_string())
 }
 
-/// Every kind of a part, built-in and registered.
 fn kinds(plugins: &Plugins, part: &str) -> Vec<String> {
     let part = family(part);
     let ours = kinds_of(part).into_iter().map(|ours| ours.name.to_owned());
@@ -103,7 +102,7 @@ pub(in crate::scenario) fn unknown_kind(plugins: &Plugins, part: &str, kind: &to
     Some(format!("{part}.kind is {kind}, which is no {what}; there are {}{registered}", ours.join(", ")))
 }
 
-/// A part of the kind that is nearest to the unknown kind in a table.
+/// A part of the kind that is nearest to the unknown kind in the table `value`.
 pub(in crate::scenario) fn nearest_part(
     plugins: &Plugins,
     part: &str,
@@ -113,7 +112,6 @@ pub(in crate::scenario) fn nearest_part(
     near_part(plugins, part, value.get("kind")?.as_str()?).filter(|_| is_part)
 }
 
-/// The part of this kind, or of the nearest one.
 fn near_part(plugins: &Plugins, part: &str, kind: &str) -> Option<String> {
     part_of_kind(plugins, part, kind).or_else(|| {
         let known = kinds(plugins, part);

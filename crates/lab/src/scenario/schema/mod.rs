@@ -1,4 +1,4 @@
-//! Declared parameters and keys of tables while they are read, and the parts that programs register.
+//! Declared parameters, the keys of tables, and the parts that programs register.
 
 pub(in crate::scenario) mod declared_table;
 pub(in crate::scenario) mod files;

@@ -12,9 +12,8 @@ const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
 /// The parameter that sets all parameters of DCQCN or of NSCC together. Its value is the name of a preset.
 pub(in crate::scenario) const PRESET: &str = "cc.preset";
 
-/// Parameters, each with another one in its table that it replaces. A dynamic threshold (`alpha`) and a fixed one
-/// replace each other. A new buffer is not scaled, unless `buffer_rate` is set with it or after it. A lossless class
-/// and a queue that drops replace each other. A weight from the radix and a given weight also replace each other.
+/// Parameters, each with another one of its table that it replaces. A new buffer is not scaled, unless `buffer_rate`
+/// is set with it or after it.
 pub(in crate::scenario) const INSTEAD_OF: [(&str, &str); 8] = [
     ("fabric.pfc", "queue"),
     ("fabric.pfc", "full_queue"),
@@ -30,7 +29,7 @@ pub(in crate::scenario) fn is_part(word: &str) -> bool {
     PARTS.contains(&word)
 }
 
-/// A parameter that the user may have meant, and whether it accepts the written value.
+/// A parameter that the user may have meant. `takes_value` is true if the written value is meant for it and valid.
 #[derive(Debug, PartialEq)]
 pub(in crate::scenario) struct Meant {
     pub path: String,
@@ -52,9 +51,8 @@ fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or_default()
 }
 
-/// Whether the value written for the parameter at `path` was meant for the one at `other`. This is so if the name is
-/// a misspelling of the other, or if other tools use the name for the same parameter. A name that is only similar may
-/// mean something else.
+/// Whether the last word of `path` is a misspelling of the last word of `other`, or another tool's name for that
+/// parameter. A word that is only similar may mean something else.
 pub(in crate::scenario) fn is_another_name(path: &str, other: &str) -> bool {
     let (written, name) = (last(path), last(other));
     let is_buffer = BUFFERS.contains(&written) && ["queue", "buffer"].contains(&name);
@@ -70,8 +68,6 @@ pub(in crate::scenario) fn path_of(key: &str, values: &[toml::Value]) -> Option<
         let takes_all = |parameter: &Parameter| values.iter().all(|value| coerce(parameter, value).is_ok());
         declared.iter().any(|parameter| parameter.name() == path && takes_all(parameter))
     };
-    // The first criterion is whether the values are accepted, the second one the distance from the root, and the
-    // third one the order of [`PARTS`], in which the fabric is first.
     let rank = |path: &&&str| {
         let part = PARTS.iter().position(|part| path.split('.').next() == Some(part));
         (!accepts(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))
@@ -144,9 +140,8 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
 /// Names that other tools use for parameters.
 const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
 
-/// The known path nearest to `path`. A known path that ends with `path` is the nearest one. If there is none, the known
-/// paths with the nearest last word are selected, and then the nearest of them. If the last word of `path` is another
-/// tool's name in [`OTHER_NAMES`], the name of the parameter replaces it in the first comparison.
+/// The known path nearest to `path`. A known path that ends with `path` is the nearest one. Otherwise it is the
+/// nearest of the known paths with the nearest last word.
 pub(in crate::scenario) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
         return Some(whole);

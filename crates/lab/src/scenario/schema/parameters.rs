@@ -7,8 +7,8 @@ use anabranch_engine::{FabricSpec, Scheme};
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 use std::collections::BTreeSet;
 
-/// The declarations of all parameters that can be set in this scheme. Those of registered parts are not included,
-/// because they are in the registry.
+/// The declarations of all parameters that can be set in this scheme, except those of registered parts, which are in
+/// the registry.
 pub(in crate::scenario) fn of(scheme: &Scheme) -> Vec<Parameter> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
     let is_there = |(part, parameter): &(&str, &Parameter)| is_there(scheme, &whole, part, parameter.name());
@@ -35,7 +35,6 @@ fn of_parts(scheme: &Scheme) -> impl Iterator<Item = (&'static str, &'static Par
     parts.into_iter().flat_map(|(part, declared)| declared.iter().map(move |parameter| (part, parameter)))
 }
 
-/// The built-in kinds of a part of schemes, with the declarations of their parameters.
 pub(in crate::scenario) fn kinds_of(part: &str) -> Vec<KindDeclaration> {
     match part {
         "transport" => TransportConfig::kinds(),

@@ -86,12 +86,10 @@ impl Plugins {
         self.parameters(part, kind).is_some_and(|known| known.iter().any(|known| known == parameter))
     }
 
-    /// The load balancer that a table selects; none if it is not registered.
     pub(in crate::scenario) fn lb(&self, values: &toml::Value) -> Result<Option<LbConfig>, ParameterError> {
         Ok(self.lbs.read(values, &LbConfig::kinds)?.map(LbConfig::Registered))
     }
 
-    /// The congestion control that a table selects; none if it is not registered.
     pub(in crate::scenario) fn cc(&self, values: &toml::Value) -> Result<Option<CcConfig>, ParameterError> {
         let Some(read) = self.ccs.read(values, &CcConfig::kinds)? else { return Ok(None) };
         let (wants, factory) = read.factory();
@@ -99,7 +97,6 @@ impl Plugins {
         Ok(Some(CcConfig::Registered(RegisteredCc { registered: its, wants: *wants })))
     }
 
-    /// The transport that a table selects; none if it is not registered.
     pub(in crate::scenario) fn transport_of(
         &self,
         values: &toml::Value,
@@ -107,7 +104,6 @@ impl Plugins {
         Ok(self.transports.read(values, &TransportConfig::kinds)?.map(TransportConfig::Registered))
     }
 
-    /// The program that a table selects; none if it is not registered.
     pub(in crate::scenario) fn program_of(
         &self,
         values: &toml::Value,
@@ -115,19 +111,16 @@ impl Plugins {
         Ok(self.programs.read(values, &ProgramConfig::kinds)?.map(ProgramConfig::Registered))
     }
 
-    /// The topology that `[topology]` selects; none if it is not registered.
     pub(in crate::scenario) fn topology_of(&self, table: &Table) -> Result<Option<TopologySpec>, Diagnostic> {
         let read = self.topologies.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(TopologySpec::Registered))
     }
 
-    /// The workload that `[workload]` selects; none if it is not registered.
     pub(in crate::scenario) fn workload_of(&self, table: &Table) -> Result<Option<WorkloadSpec>, Diagnostic> {
         let read = self.workloads.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(WorkloadSpec::Registered))
     }
 
-    /// The observer that an `[[observer]]` table selects.
     pub(in crate::scenario) fn observer_of(&self, table: &Table) -> Result<ObserverSpec, Diagnostic> {
         if let Some(read) = self.observers.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))? {
             return Ok(read);
@@ -144,19 +137,16 @@ impl Plugins {
         Err(unknown.expect_err("a kind that is registered was read"))
     }
 
-    /// Adds the registered topologies to an error about the kind of a topology.
     pub(in crate::scenario) fn with_topologies(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
         self.topologies.complete_help(kind, error)
     }
 
-    /// Adds the registered workloads to an error about the kind of a workload.
     pub(in crate::scenario) fn with_workloads(&self, kind: Option<&str>, error: Diagnostic) -> Diagnostic {
         self.workloads.complete_help(kind, error)
     }
 }
 
 impl<F: ?Sized> Family<F> {
-    /// The names of the registered parts, with the parameters that each declares.
     pub(in crate::scenario) fn kinds(&self) -> impl Iterator<Item = (&str, &[Parameter])> {
         self.0.iter().map(|(name, entry)| (name.as_str(), &*entry.parameters))
     }

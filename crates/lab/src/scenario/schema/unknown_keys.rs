@@ -97,7 +97,7 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
         {
             Fix::text(format!("[workload.{key}]"))
         }
-        // If the key belongs to another kind (of fabric, for example), a similar name has another meaning.
+        // If another kind has the key, a similar key of this kind probably means something else.
         _ if also_called.is_none() && !other_kinds.is_empty() => {
             let kinds = other_kinds.join(", ");
             Fix::text(format!("one of {} ({key:?} is a key of {kinds})", known.join(", ")))
@@ -126,8 +126,8 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     Err(Diagnostic { code: Code::UnknownKey, ..error })
 }
 
-/// Whether two keys seem to be written in one table, since they have the same line or column. The place of a value that
-/// a sweep adds is in the sweep.
+/// Whether two keys are probably in one table, because they have the same line or column. The place of a value that a
+/// sweep adds is in the sweep.
 fn is_beside(one: &Node, other: &Node) -> bool {
     let (Some((line, column)), Some((other_line, other_column))) = (one.at, other.at) else { return false };
     line == other_line || column == other_column
@@ -176,8 +176,8 @@ fn header(table: &Table, near: &str, node: &Node) -> String {
     }
 }
 
-/// Whether a value has the type of a key's example. If the example is a list, this is true for any value, which can
-/// become an element of the list.
+/// Whether a value has the type of a key's example. Any value fits an example that is a list, because it can become an
+/// element of the list.
 fn is_of_type(key: &str, value: &toml::Value) -> bool {
     let example: Option<toml::Table> = toml::from_str(&format!("key = {}", example(key))).ok();
     match example.as_ref().and_then(|table| table.get("key")) {

@@ -131,7 +131,7 @@ const MISNAMED: &[(&str, &str, &str)] = &[
     ("set", r#""reps.cc.min_window" = "1bdp""#, "\"reps.cc.max_window\" (did you mean \"max_window\"?)"),
     ("set", r#""*.cc.min_window" = "1bdp""#, "\"*.cc.max_window\" (did you mean \"max_window\"?)"),
     ("set", r#""cnp_delay" = "55us""#, "\"*.transport.cnp_interval\" (did you mean \"cnp_interval\"?)"),
-    // The values of most of these are of another type or out of range.
+    // Most of these values are of another type or out of range.
     (
         "set",
         r#""rocev2.transport.cnp_intervall" = "55KB""#,
@@ -201,7 +201,7 @@ fn no_message_has_a_time_in_many_picoseconds() {
         let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
         assert!(picoseconds(&error).iter().all(|time| *time <= 10_000), "{error}");
     }
-    // Warnings about computed times must not have such numbers either.
+    // Warnings with computed times must not have many picoseconds either.
     let stalled = GOOD.replace("[workload]", "[limits]\nmax_time = \"1001ps\"\n[workload]");
     let examined = read("s.toml", &stalled, &folder(), &Overrides::default()).unwrap().examine().unwrap();
     let said: Vec<String> = examined.warnings.iter().map(ToString::to_string).collect();

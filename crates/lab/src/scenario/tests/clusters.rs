@@ -11,7 +11,6 @@ fn on(topology: &str) -> String {
     format!("schemes = [\"reps\"]\nseeds = [1]\n[topology]\n{topology}\n{PERMUTATION}")
 }
 
-/// The error of a rejected scenario, as text with the place, the problem and the fix.
 fn refused(text: &str) -> String {
     let found = read("s.toml", text, &folder(), &Overrides::default()).and_then(|scenario| scenario.check());
     found.expect_err(text).to_string()

@@ -17,7 +17,6 @@ fn validator(of: SchemaOf) -> Validator {
     jsonschema::draft202012::new(&json_schema(of)).unwrap()
 }
 
-/// A file as JSON; none if the file is not TOML.
 fn as_json(text: &str) -> Option<Value> {
     serde_json::to_value(toml::from_str::<toml::Table>(text).ok()?).ok()
 }
@@ -203,8 +202,6 @@ fn keys_of_all_kinds_are_in_one_place() {
     assert!(described("fault:any", "at").starts_with("When"), "{}", described("fault:any", "at"));
 }
 
-/// Each key that the reader of scenarios accepts, and each parameter, appears in a schema with a description. Each
-/// schema is a valid JSON Schema.
 #[test]
 fn every_key_and_every_parameter_is_in_a_schema() {
     let schemas: Vec<Value> = FILES.map(json_schema).into();

@@ -30,7 +30,7 @@ fn attempt(text: &str) -> Result<Scenario, Diagnostic> {
     scenario.check().map(|_| scenario)
 }
 
-/// Wrong settings in one line, each with the whole error text.
+/// Wrong settings, each in one line, with the whole error text.
 const CASES: &[(&str, &str)] = &[
     (
         r#""rocev2.fabric.pfc.headroom" = "0B""#,
@@ -291,7 +291,6 @@ fn one_threshold_is_needed() {
     assert!(said.contains("alpha = 0.125") && !said.contains("= one of them"), "{said}");
 }
 
-/// A queue in `[set]` replaces the scheme's lossless class. A queue and a lossless class together are rejected.
 #[test]
 fn a_queue_and_a_lossless_class_exclude_each_other() {
     let queue = "\"rocev2.fabric.queue\" = \"1bdp\"";

@@ -131,7 +131,7 @@ fn what_is_wrong_is_said_with_what_to_write() {
         let said = attempt(setting).unwrap_err().to_string();
         assert_eq!(said, expected, "{setting}");
         let (_, advice) = expected.split_once("\n  write: ").unwrap();
-        // A suggestion for `mix.lb` is tested together with the setting, and every other suggestion in its place.
+        // A suggestion for `mix.lb` is tested together with the wrong setting, and any other suggestion instead of it.
         let both = format!("{setting}\n{advice}");
         good(if advice.contains(".mix.lb\"") { &both } else { advice });
     }

@@ -143,8 +143,6 @@ fn mistakes_in_files_are_answered_in_the_format_of_the_file() {
     }
 }
 
-/// If a key of the scenario can correct an error, the error suggests the key with its value. The suggestion gives a
-/// valid scenario.
 #[test]
 fn hints_that_are_keys_work() {
     let early = Some("1\n0 2 3 100 1000 0.001\n");
@@ -188,7 +186,6 @@ fn peers() -> Option<PathBuf> {
     peers
 }
 
-/// The error of a case's scenario, if there is one.
 fn of_case(peers: &std::path::Path, case: &str) -> Option<String> {
     let path = peers.join("cases").join(case);
     let text = std::fs::read_to_string(&path).unwrap();

@@ -246,7 +246,7 @@ fn queues_of_programs_have_ordered_thresholds() {
     }
 }
 
-/// Denied paths leave every queue pair an entropy value.
+/// Denied paths must leave every queue pair an entropy value.
 #[test]
 fn mrc_must_have_paths_that_are_not_denied() {
     let with = |line: &str| attempt(&format!("schemes = [\"mrc-1plane\"]\n{ONE_PLANE}{line}\n"));

@@ -117,7 +117,6 @@ fn good(text: &str) -> Scenario {
     attempt(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The error for `SCENARIO` in which `old` is replaced by `new`.
 fn wrong(old: &str, new: &str) -> String {
     assert!(SCENARIO.contains(old), "{old}");
     attempt(&SCENARIO.replace(old, new)).expect_err(new).to_string()

@@ -141,7 +141,7 @@ fn probe_times_are_compared_as_far_as_they_can_be() {
         all.into_iter().filter(|warning| warning.contains("probe_after")).collect::<Vec<_>>()
     };
     assert_eq!(warnings(text), [""; 0]);
-    // Shorter than a round trip.
+    // The probe times are now shorter than a round trip.
     let short = text.replace("\"1ms\"", "\"1ns\"\n\"strack.transport.probe_rtt\" = \"1ns\"");
     let said = warnings(&short).join("\n");
     assert!(said.contains("the sender probes before an ACK can be back"), "{said}");

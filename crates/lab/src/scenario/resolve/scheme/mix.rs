@@ -8,7 +8,7 @@ use anabranch_base::{Declared, Fix};
 use anabranch_engine::MixSpec;
 use anabranch_proto::LbConfig;
 
-/// Reads the table, whose balancer may be registered. An error proposes a whole table to write instead.
+/// An error proposes a whole table `mix` to write instead.
 pub(in crate::scenario) fn read(plugins: &Plugins, value: &toml::Value) -> Result<MixSpec, ParameterError> {
     let Some(table) = value.as_table() else {
         return Err(instead(None, format!("every and mix.lb are to be said, not {value}"), MIX_EXAMPLE));
@@ -51,8 +51,7 @@ fn instead(key: Option<&str>, message: String, whole: &str) -> ParameterError {
     }
 }
 
-/// Reads the load balancer of the mix (`mix.lb`). An error has the problem and, if possible, a balancer to write
-/// instead.
+/// The error is a message and, if there is one, a balancer to write instead.
 fn lb_of(plugins: &Plugins, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
     let near = |value: &toml::Value| {
         let (message, instead) = kind_hints::malformed_part(plugins, "lb", value)?;

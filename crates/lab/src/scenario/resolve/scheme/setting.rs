@@ -36,7 +36,7 @@ pub(in crate::scenario) fn set(
         table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
     }
     let Some(table) = table else { return Err(of_its_type(scheme, value, no_such(scheme, path))) };
-    // The components of a scheme that have kinds check their own keys.
+    // Parts that have kinds check their own keys.
     let of_kind = ["transport.", "cc.", "lb.", "mix.", "fabric.program"];
     if !of_kind.iter().any(|part| path.starts_with(part)) && !has(scheme, path) {
         return Err(kind_hints::incomplete_part(plugins, scheme, path, value)
@@ -73,7 +73,7 @@ pub(in crate::scenario) fn set(
     read.map_err(|error| unreadable(plugins, scheme, (path, value), before.as_ref(), &error))
 }
 
-/// The error for a value that the deserialiser rejects. `before` is the value that it should have replaced.
+/// The error for a value that the deserialiser rejects. `before` is the old value.
 fn unreadable(
     plugins: &Plugins,
     scheme: &Scheme,
@@ -103,8 +103,7 @@ fn unreadable(
     ParameterFault::value(path, message, instead())
 }
 
-/// Checks a setting of a whole table or list of the fabric, except for its program, whose parameters depend on its
-/// kind.
+/// Checks a setting of the whole fabric, or of a table or list in it, but not of its program.
 fn check_whole_of_fabric(path: &str, value: &toml::Value) -> Result<(), ParameterFault> {
     let declared = FabricSpec::declared();
     let name = path.strip_prefix("fabric.").unwrap_or_default();
@@ -167,8 +166,8 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Removes the registered parts and the `mix` from a scheme. A built-in part replaces each registered part that
-    /// every scheme must have.
+    /// Removes the registered parts and the `mix` from a scheme. A scheme must have a transport, a congestion control
+    /// and a load balancer, so a built-in one replaces a registered one.
     fn take(
         plugins: &Plugins,
         whole: &mut toml::Value,
@@ -229,8 +228,6 @@ fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault
     Ok(Scheme { cc, ..scheme.clone() })
 }
 
-/// The error for `fabric.pfc = true` or `false`. A lossless class is a table, and without a lossless class switches
-/// have a queue.
 fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
     let path = "fabric.pfc";
     let name = &scheme.name;
@@ -249,12 +246,11 @@ fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
 }
 
 /// Whether a setting for all schemes applies to this scheme. Parameters of queues that drop do not apply to a scheme
-/// with PFC: with such a queue, the switches of the scheme would drop packets, so that the scheme would be another one.
+/// with PFC, because its switches would then drop packets.
 pub(in crate::scenario) fn accepts(scheme: &Scheme, path: &str) -> bool {
     has(scheme, path) && !(OF_QUEUES_THAT_DROP.contains(&path) && scheme.fabric.pfc.is_some())
 }
 
-/// Parameters of queues that drop or trim, which a lossless class does not have.
 pub(in crate::scenario) const OF_QUEUES_THAT_DROP: [&str; 4] =
     ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha", "fabric.full_queue"];
 
@@ -294,7 +290,6 @@ mod tests {
         assert_eq!(set(&reps, "lb", &other).unwrap().lb, LbConfig::Ops(OpsConfig { evs: 32 }));
     }
 
-    /// Following the hint gives a valid setting.
     #[test]
     fn alpha_by_packets_wants_a_cut_at_every_cnp() {
         let text = |value: &str| toml::Value::String(value.into());
@@ -354,7 +349,6 @@ mod tests {
         assert_eq!(validate(&conweave), Ok(()));
     }
 
-    /// The suggested values of parts, and of parameters that may be left out, are valid.
     #[test]
     fn examples_can_be_set() {
         let (themis, rocev2) = (scheme("themis-spraying").unwrap(), scheme("rocev2").unwrap());

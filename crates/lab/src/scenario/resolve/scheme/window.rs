@@ -8,10 +8,9 @@ use anabranch_proto::{CcConfig, PathFacts, Size};
 /// The number of BDPs from which on a window counts as unlimited.
 const NO_WINDOW: f64 = 1000.0;
 
-/// A congestion window, with its rule and the parameter that determines it.
 pub(in crate::scenario) struct Window {
     pub bytes: u64,
-    /// The rule for the window, as it is written: `1.5bdp`.
+    /// The window in the form of scenarios, such as `1.5bdp`.
     pub written: String,
     /// The parameter that determines the window; empty if the congestion control itself determines it.
     pub of: String,
