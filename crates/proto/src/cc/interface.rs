@@ -116,8 +116,8 @@ interface! {
         }
         /// Handles a loss. The transports `sack`, `eqds`, `strack`, `uet` and `mrc` call this for each lost packet.
         /// The transport `mp-rdma` calls it for a timeout, for an ACK of a slow path, and for an ACK or NACK that
-        /// makes room in the window while no packet waits. The other built-in transports call it for each timeout and
-        /// each recovery.
+        /// makes room in the window while no packet waits. The other built-in transports call it for each timeout, and
+        /// `go-back-n`, `irn` and `rack-tlp` also for each recovery.
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }

@@ -112,7 +112,7 @@ impl NsccAverage {
 /// - A period of quick adapt is over after its end time, not at its end time.
 /// - The bytes in flight that quick adapt ignores include the trimmed packet.
 /// - A trim at the last hop that is no sign of congestion still causes quick adapt.
-/// - Every ACK limits the window to MaxWnd, even an ACK that does not evaluate the window.
+/// - An ACK that reaches step 8 limits the window to MaxWnd, even if step 8 applies no increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccRules {
@@ -477,8 +477,7 @@ impl Nscc {
         self.inc += self.constants.alpha * bytes as f64 * below;
     }
 
-    /// Step 7 for a marked packet whose delay is not below the target: a decrease if the average delay is above the
-    /// target, at most once per round trip.
+    /// Step 7 for a marked packet whose delay is not below the target.
     fn decrease(&mut self, now: Time) {
         (self.fi_count, self.increases_fast) = (0, false);
         let constants = &self.constants;
@@ -491,7 +490,7 @@ impl Nscc {
         }
     }
 
-    /// Step 8: applies the accumulated increase.
+    /// Step 8: applies the accumulated increase after `adjust_bytes` or `adjust_period`.
     #[inline]
     fn evaluate(&mut self, now: Time) {
         let constants = &self.constants;

@@ -258,7 +258,6 @@ mod tests {
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 1));
             // Path 2 is skipped and its bit is cleared. Path 1 is still free, and all others are marked.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 2));
-            // Path 2 is free, so nothing is cleared.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (2, max_paths - 2));
         }
     }

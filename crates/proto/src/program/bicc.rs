@@ -33,11 +33,11 @@
 //!   not need, or of its ACK. It bounds the time for which a packet can block a VOQ.
 //!
 //! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs
-//! whose ACKs and NACKs are cumulative in PSNs: `go-back-n`, `irn`, `rack-tlp`, `rnic-sr` and `mp-rdma`, and where
-//! switches do not trim also `sack` and `eqds`, whose NACKs name a trimmed packet. Receivers should
-//! acknowledge each packet (`ack_every` of 1). Otherwise forwarded packets whose ACK is coalesced count as in flight
-//! and block the VOQ, while the packets that would trigger this ACK wait in it. RTOs should exceed the waiting time in
-//! a VOQ. Otherwise senders fill the VOQ with retransmissions faster than it empties.
+//! whose ACKs and NACKs are cumulative in PSNs. These are NICs with `go-back-n`, `irn`, `rack-tlp`, `rnic-sr` or
+//! `mp-rdma`. `sack` and `eqds` are suitable only if switches do not trim, since their NACKs name a trimmed packet.
+//! Receivers should acknowledge each packet (`ack_every` of 1). Otherwise forwarded packets whose ACK is coalesced
+//! count as in flight and block the VOQ, while the packets that would trigger this ACK wait in it. RTOs should exceed
+//! the waiting time in a VOQ. Otherwise senders fill the VOQ with retransmissions faster than it empties.
 
 use super::AnyProgram;
 use super::interface::{
@@ -152,7 +152,7 @@ pub struct Bicc {
     sites: Sites,
     /// The state of each host, indexed by host. With the scope of a switch, there is only one element.
     destinations: Vec<Destination>,
-    /// For each queue pair, the packets in flight in the order of PSNs.
+    /// For each queue pair, the packets in flight, by PSN.
     qps: Vec<VecDeque<Sent>>,
     /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded or acknowledged. The host
     /// drops packets beyond this PSN.
@@ -472,7 +472,7 @@ impl Program for Bicc {
         verdict
     }
 
-    /// The near-source loop. Its CNPs have no effect and are not simulated. With `clear_marks`, marks are cleared.
+    /// The near-source loop, whose CNPs are not simulated.
     fn egress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) {
         let leaves = self.sites.is_own(at.src) && !self.sites.is_own(packet.dst);
         if self.clear_marks && packet.marked && leaves && matches!(packet.repr, Repr::Data { .. }) {
