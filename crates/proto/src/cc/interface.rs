@@ -162,7 +162,7 @@ interface! {
         fn windows(&self) -> Windows;
         /// Whether ECN marks change the window or the rate.
         fn reacts_to_ecn(&self) -> bool;
-        /// The hardware state of a queue pair. Empty where the source has no list of it.
+        /// The hardware state of a queue pair. It is empty if the congestion control's paper has no list of it.
         fn state(&self) -> Vec<StateField> {
             Vec::new()
         }
@@ -180,7 +180,7 @@ interface! {
         fn resumes_window(&self) -> bool {
             false
         }
-        /// The queueing delay to which the congestion control converges, after the name of the parameter that sets it.
+        /// The queueing delay to which the congestion control converges, with the name of the parameter that sets it.
         fn target_delay(&self) -> Option<(&'static str, Span)> {
             None
         }

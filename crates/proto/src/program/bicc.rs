@@ -6,10 +6,10 @@
 //! waits in the host's virtual output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address that
 //! section II-D criticises as too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
 //!
-//! *Near-source loop.* A CNP of this loop carries no cQPN, so the sender cannot attribute it to a queue pair (sections
-//! III-B and VII-A). These CNPs therefore have no effect, and are not simulated. PNP clears the mark when it sends a
-//! CNP (section IV). The papers do not specify whether BiCC's switch does so. By default the switch keeps the mark.
-//! With `clear_marks` the switch clears it, so that congestion near the source causes no effective CNP at all.
+//! *Near-source loop.* A CNP of this loop does not name the sender's queue pair, so it cannot slow that queue pair
+//! (sections III-B and VII-A). These CNPs therefore have no effect, and are not simulated. PNP clears the mark when it
+//! sends a CNP (section IV). The papers do not specify whether BiCC's switch does so. By default the switch keeps the
+//! mark. With `clear_marks` the switch clears it, so that congestion near the source causes no effective CNP at all.
 //!
 //! Further choices where the paper is silent:
 //! - The scope of the window. In section II-D, the window is between the switch and the receiver, with queues for

@@ -217,7 +217,7 @@ fn without_freezing_mode_it_keeps_exploring() {
     assert!(!reps.is_freezing());
 }
 
-/// Appendix A: freezing is forced only once and not before its time, and ends as it does after a failure.
+/// Appendix A and figure 19.
 #[test]
 fn freezing_can_be_forced_at_a_time() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(50))), ..config() };
