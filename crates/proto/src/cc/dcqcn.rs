@@ -111,7 +111,7 @@ impl OnNack {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlphaDecay {
-    /// Once in each `alpha_timer` without a CNP, from the first CNP on.
+    /// Alpha decays once in each `alpha_timer` without a CNP, from the first CNP on.
     #[default]
     Timer,
     /// Alpha decays with every sent packet and with every expiry of the increase timer, once `alpha_timer` has passed

@@ -121,8 +121,8 @@ interface! {
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }
-        /// Replaces the initial window by `bytes` bytes, headers included. This was the last window of an earlier
-        /// queue pair. By default this method does nothing.
+        /// Replaces the initial window by the last window of an earlier queue pair: `bytes` bytes, headers included. By
+        /// default this method does nothing.
         fn start_with_window(&mut self, bytes: u64) {
             let _ = bytes;
         }

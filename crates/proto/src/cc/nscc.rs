@@ -353,7 +353,7 @@ impl CongestionControl for Nscc {
     /// The actions of UET 1.0.3, section 3.6.13, on an ACK. The transport counts the bytes in flight.
     #[inline]
     fn handle_ack(&mut self, acked: &AckReport) {
-        // Step 1: counts the acknowledged bytes.
+        // Step 1.
         self.bytes_ignored += acked.bytes;
         self.received += acked.bytes;
         self.achieved += acked.bytes;
@@ -364,11 +364,11 @@ impl CongestionControl for Nscc {
             (false, NsccRules::Htsim) => Duration(self.avg_delay as u64),
             (false, NsccRules::Spec) => return,
         };
-        // Step 6: quick adapt.
+        // Step 6.
         if self.quick_adapt(acked.now, false, acked.marked, delay, acked.in_flight) {
             return;
         }
-        // Step 7: the mark and the delay of the packet determine the change of the window.
+        // Step 7.
         let is_late = delay >= self.constants.target;
         match (acked.marked, is_late) {
             (false, true) => self.inc += self.constants.fi * acked.bytes as f64,

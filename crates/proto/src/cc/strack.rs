@@ -206,7 +206,7 @@ impl StrackCc {
                 self.last_decrease_ts = Some(now);
             }
         }
-        // Lines 19-22: the increase for fairness.
+        // Lines 19-22.
         if can_fairness_shuffle {
             self.cwnd += constants.eta;
             self.last_selfai_ts = Some(now);

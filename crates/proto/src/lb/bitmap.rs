@@ -1,8 +1,9 @@
 //! Statistics per entropy value: a round robin that skips entropy values with a penalty.
 //!
 //! REPS (section 4.1) compares "a bitmap approach where we keep per EV statistics similarly to STrack", without
-//! further details. Penalties, their cap and the number of entropy values are those of the simulator published with
-//! REPS. Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter in place of STrack's bit.
+//! further details. The scheme `bitmap` takes the penalties, their cap and the number of entropy values from the
+//! simulator published with REPS. With [`Decay::First`], penalties decay by STrack's rule (Algorithm 3, lines 20-27),
+//! with a counter in place of STrack's bit.
 //!
 //! Under most transports a timeout does not tell which entropy value lost the packet (see
 //! [`LoadBalancer::handle_timeout`]). For these transports this balancer records each entropy value that it chose,

@@ -132,7 +132,6 @@ pub struct MrcLb {
     /// Mask of the planes with a usable entropy value among those in use.
     usable: u16,
     turn: u16,
-    /// Number of entropy values of a plane.
     per_plane: u16,
     /// Number of entropy values of a plane that are in use.
     active: u16,
@@ -141,7 +140,6 @@ pub struct MrcLb {
     slots: Box<[u16]>,
     /// The state of each entropy value. Its index is the plane times `per_plane` plus the position.
     states: Box<[EvState]>,
-    /// Number of usable entropy values.
     available: u32,
     /// The least number of usable entropy values that retirements leave. If it is 0, they leave one.
     least: u32,

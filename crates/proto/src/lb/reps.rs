@@ -164,7 +164,6 @@ pub struct Reps {
     ports: NicPorts,
 }
 
-/// The state for using entropies in turn.
 #[derive(Clone, Debug)]
 struct Turns {
     reuse: u8,

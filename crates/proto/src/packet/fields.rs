@@ -32,7 +32,7 @@ impl CarriedEvs {
 pub struct SackCause(u8);
 
 impl SackCause {
-    /// The cause of a SACK, from whether the packet was marked and whether it was a probe.
+    /// The properties of a packet that is not a retransmission.
     pub const fn new(marked: bool, probe: bool) -> Self {
         SackCause(marked as u8 | (probe as u8) << 1)
     }

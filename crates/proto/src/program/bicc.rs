@@ -171,7 +171,6 @@ pub struct Bicc {
 #[derive(Default)]
 struct Destination {
     in_flight: u64,
-    /// The virtual output queue (VOQ) of waiting packets.
     queue: VecDeque<Waiting>,
     queue_bytes: u64,
 }
