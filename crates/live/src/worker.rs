@@ -22,14 +22,12 @@ use std::time::Duration as RealDuration;
 const MOST_AT_ONCE: usize = 32;
 /// The length of the longest frame: an Ethernet header, the longest IP packet and the trailer.
 const LONGEST_FRAME: usize = 14 + 65_535 + TRAILER_BYTES;
-/// The longest wait in nanoseconds.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
 /// A frame on an emulated link: the time of its arrival, its number, the index and the port of the sending node, and
 /// its bytes.
 type FrameOnLink = (Time, u64, usize, u16, Vec<u8>);
 
-/// The nodes of one process with their sockets.
 pub struct Worker<'r> {
     run: &'r DrivenRun<'r>,
     nodes: Vec<LiveNode<'r>>,
@@ -79,7 +77,6 @@ impl<'r> Worker<'r> {
         });
         let last = match ended {
             Ok(true) => FromNodes::Report(Box::new(worker.report())),
-            // The parent has ended.
             Ok(false) => return,
             Err(error) => FromNodes::Failed(error.to_string()),
         };
@@ -125,7 +122,7 @@ impl<'r> Worker<'r> {
         let _ = ppoll(&mut all, Some(timeout), None);
     }
 
-    /// Sends the frames that have reached the end of the emulated link.
+    /// Sends the frames that have reached the ends of their emulated links.
     fn release(&mut self, now: Time) -> Result<(), LiveError> {
         while let Some(Reverse((acts, ..))) = self.on_links.peek()
             && *acts <= now
@@ -272,7 +269,7 @@ impl<'r> Worker<'r> {
     }
 }
 
-/// Whether the frame is IPv4 or MAC control, as frames of nodes are. The kernel's own frames have other types.
+/// Whether the frame is IPv4 or MAC control. Nodes send no other frames, but the kernel does.
 fn is_ours(frame: &[u8]) -> bool {
     matches!(frame.get(12..14), Some([0x08, 0x00] | [0x88, 0x08]))
 }

@@ -78,7 +78,7 @@ fn check_replay(point: &RunPoint, folder: &Path) {
     let other = RunPoint { seed: point.seed + 1, ..point.clone() };
     let error = replay(&other, &built, folder, false).unwrap_err().to_string();
     assert!(error.contains("departs from the record"), "{name}: {error}");
-    // Each change makes the record wrong: another time, a missing line, or a digit more in the bytes after the payload.
+    // The changes are another time, a missing line, and one more digit in the bytes after the payload.
     let path = folder.join("process-0.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     type Change<'a> = (&'a str, &'a dyn Fn(&str) -> String);

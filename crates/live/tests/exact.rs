@@ -10,7 +10,7 @@ fn points(text: &str) -> Vec<RunPoint> {
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}")).points().unwrap()
 }
 
-/// Compares the runs of a scenario. Returns the number of pause frames in all of them.
+/// Compares the exact run of each point with its simulated run. Returns the number of pause frames in all runs.
 fn check(text: &str) -> u64 {
     let mut pause_frames = 0;
     for point in points(text) {
@@ -52,7 +52,6 @@ const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ec
 
 const FABRIC: &str = r#"topology = { kind = "fat-tree", hosts = 8, hosts_per_tor = 4, link = "100Gbps" }"#;
 
-/// Each host sends a message of 1 MiB. The cable of one uplink loses packets, and schemes that spray also reorder them.
 #[test]
 fn losses_and_reordering() {
     check(&format!(
@@ -80,8 +79,6 @@ fn incast() {
     ));
 }
 
-/// The cable of an uplink is down for 100 us. Routing withdraws the cable after 20 us. Under PFC, both ends of the
-/// cable reset their pauses.
 #[test]
 fn a_link_that_is_cut_and_comes_back() {
     check(&format!(
@@ -99,8 +96,7 @@ fn a_link_that_is_cut_and_comes_back() {
     ));
 }
 
-/// Links whose ends have paused each other go down and come up, and switches that have paused their neighbours fail. A
-/// slow link to a host makes pauses so long that the paused nodes become idle.
+/// A slow link to a host makes pauses so long that the paused nodes become idle.
 #[test]
 fn faults_where_links_are_paused() {
     for (kind, part) in [
@@ -134,7 +130,7 @@ fn faults_where_links_are_paused() {
     }
 }
 
-/// A scheme of each transport under losses, reordering, and a link that is cut in mid-run.
+/// The schemes cover all transports.
 #[test]
 fn losses_reordering_and_a_cut_link() {
     check(&format!(
@@ -157,7 +153,7 @@ fn losses_reordering_and_a_cut_link() {
     ));
 }
 
-/// Messages that start when other messages are delivered or acknowledged, at the same host or at another one.
+/// In a collective, a message starts when other messages are delivered or acknowledged.
 #[test]
 fn collectives() {
     for algorithm in ["allreduce-ring", "alltoall", "allreduce-double-binary-tree"] {

@@ -43,7 +43,7 @@ fn late_copies(point: &RunPoint) -> usize {
         }
     }
     let host = &mut nodes[source];
-    // Some timers expire before the timeout is due. A millisecond later the timeout is due.
+    // The first timer to expire need not be the timeout. A millisecond later, the timeout is due as well.
     let late = host.driven().next_time() + Duration::from_us(1_000);
     for (port, frame) in &kept {
         host.receive(late, *port, &frame.bytes).unwrap();

@@ -1,5 +1,4 @@
-//! Tests that some mechanisms achieve their purpose, in exact runs whose packets are encoded frames with payload. The
-//! tests check the counters of the runs, and one test checks the frames.
+//! Tests that some mechanisms achieve their purpose, in exact runs whose packets are encoded frames with payload.
 
 use anabranch_base::{Duration, NodeId, Time};
 use anabranch_live::{ExactOutcome, exact, exact_observed};
@@ -51,7 +50,6 @@ fn reps_leaves_a_cut_path_within_two_rtos_and_ops_goes_on_losing() {
     assert_eq!(losses(&for_ever, 0), losses(&for_two_rtos, 0), "reps");
     assert!(losses(&for_ever, 1) > 3 * losses(&for_two_rtos, 1), "ops");
     assert!(losses(&for_ever, 1) > 10 * losses(&for_ever, 0));
-    // The run goes on for longer than two RTOs after the cut.
     assert!(for_ever[0].sim_time_us > 20.0 + 114.0, "{}", for_ever[0].sim_time_us);
 }
 
@@ -104,9 +102,8 @@ fn themis_spraying_lets_no_nack_of_a_late_packet_through() {
     assert!(without.extra["nacks"] > 100.0 && without.retransmissions > 100);
 }
 
-/// Four hosts send to the other data centre, and links before the external switch are congested. With Themis-longhaul,
-/// all CNPs come from the notification point in the data centre of the senders, within microseconds. No CNP crosses
-/// the long link, which takes 100 us.
+/// Links before the external switch of the senders are congested. With Themis-longhaul, all CNPs come from the
+/// notification point in the data centre of the senders. No CNP crosses the long link.
 #[test]
 fn the_notification_point_of_themis_longhaul_sends_its_cnps_within_a_data_centre() {
     let text = r#"

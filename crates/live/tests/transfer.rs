@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// An address that is free now.
 fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
@@ -152,8 +151,8 @@ fn several_peers_at_the_same_time() {
     assert_equal(&files, folders[1].path());
 }
 
-/// Starts a peer that answers the first line with `line`. Returns the peer's address and its thread. The thread returns
-/// the first line.
+/// Starts a peer that receives a line and answers with `line`. Returns the peer's address and its thread, which returns
+/// the received line.
 fn fake_receiver(line: &'static str) -> (SocketAddr, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -202,7 +201,7 @@ fn a_peer_of_another_version_is_named() {
     });
 }
 
-/// A receiver that takes `delay` to answer its first sender.
+/// Receives files, but accepts the first sender only `delay` ms after it began to listen. `silence` is in ms too.
 fn receive_late(
     listen: SocketAddr,
     folder: &Path,
@@ -218,7 +217,7 @@ fn receive_late(
     })
 }
 
-/// Receivers share the rate of the sender, whenever they have answered.
+/// Receivers share the rate of the sender, even if one of them answered late.
 #[test]
 fn a_receiver_that_answers_late_is_served_too() {
     let from = tempfile::tempdir().unwrap();
@@ -262,7 +261,7 @@ fn a_receiver_hears_its_sender_while_another_one_answers_late() {
     });
 }
 
-/// A named pipe has no writer for longer than the receiver allows a silence.
+/// The pipe has no writer for longer than the silence that the receiver allows.
 #[test]
 fn a_pipe_whose_writer_comes_late() {
     let from = tempfile::tempdir().unwrap();

@@ -11,7 +11,6 @@ use anabranch_sim::{Session, run};
 use serde_json::{Value as Json, json};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// The file name that messages show for the text.
 const FILE_NAME: &str = "scenario.toml";
 
 /// The diagnosis of a scenario as JSON. For a scenario with an error, it is `{"error": {"line", "column", "message",
@@ -45,7 +44,7 @@ fn diagnostic(error: &Diagnostic) -> Json {
     json!({ "line": span.line, "column": span.column, "message": message, "help": error.help() })
 }
 
-/// The approximate size of a packet in bytes, for the estimate of the number of packets.
+/// The approximate size of a packet in bytes.
 const PACKET: u64 = 4096;
 
 fn read_text(text: &str) -> Result<Session, Diagnostic> {

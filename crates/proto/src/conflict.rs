@@ -16,7 +16,7 @@ pub struct Conflict {
 }
 
 impl Conflict {
-    /// A conflict that another value of the parameter resolves. `value` is that value, as TOML.
+    /// `value` is a value of the parameter that resolves the conflict, as TOML.
     pub(crate) fn value(parameter: String, message: String, value: impl ToString) -> Conflict {
         Conflict { parameter, message, fix: Fix::value(value.to_string()), others: Vec::new() }
     }
@@ -26,7 +26,6 @@ impl Conflict {
         self
     }
 
-    /// A conflict whose fix is described in words instead of a value.
     pub(crate) fn text(parameter: String, message: String, fix: &str) -> Conflict {
         Conflict { parameter, message, fix: Fix::text(fix), others: Vec::new() }
     }

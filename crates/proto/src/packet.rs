@@ -71,8 +71,8 @@ pub enum Repr {
         cumulative: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
-        /// The bitmap of the PSNs from `base` on. A set bit means that the receiver has the PSN. A cleared bit means that
-        /// it does not only with `sack`: other transports set at most bit 0.
+        /// The bitmap of the PSNs from `base` on. A set bit means that the receiver has the PSN. Built-in transports other
+        /// than `sack` and `eqds` set at most bit 0.
         received: u64,
         /// Whether the packet that caused this ACK was marked.
         marked: bool,

@@ -9,11 +9,11 @@
 //!   check. Each CNP except the first one also sets a flag for the next expiry of the alpha timer.
 //!
 //! Published htsim differs from the paper in places. [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some
-//! of these differences. [`DcqcnConfig::htsim`] reproduces all of them except two, which its documentation names.
+//! of these differences. [`DcqcnConfig::htsim`] names two differences that are not modelled.
 //!
 //! No timer events are scheduled. Timer expiries that are due are applied before anything depends on them, in the
 //! order of time. The results therefore do not depend on the times of the calls. At equal times, alpha comes first,
-//! then the increase, then the cut, as in the simulators. The event of the call comes last.
+//! then the increase, then the cut, as in the simulators. The event that the call reports comes last.
 
 use super::interface::{CcProperties, CongestionControl, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 
 /// The shortest timer. A call steps through the expiries one by one, so their number must be bounded.
 const LEAST: Duration = Duration::from_ns(100);
-/// The shortest absolute time that is allowed for a timer.
 const LEAST_TIMER: Span = Span::Time(LEAST);
 
 parameters! {
@@ -112,7 +111,7 @@ impl OnNack {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlphaDecay {
-    /// Once in each `alpha_timer` without a CNP, from the first CNP on.
+    /// Alpha decays once in each `alpha_timer` without a CNP, from the first CNP on.
     #[default]
     Timer,
     /// Alpha decays with every sent packet and with every expiry of the increase timer, once `alpha_timer` has passed
@@ -508,7 +507,6 @@ impl Dcqcn {
         }
     }
 
-    /// Decays alpha at an event, if at least `alpha_timer` has passed since the last CNP or since the start.
     #[inline(never)]
     fn decay(&mut self, at: Time) {
         if at >= self.alpha_due {
@@ -543,9 +541,9 @@ impl Dcqcn {
             return self.increase_as_htsim(low, high);
         }
         if low > self.fast_recovery {
-            // This is the hyper increase. The paper takes its size from QCN: an increase has i steps. i is 1 when the
-            // lower count is F, and grows by one with each expiry. In the paper's figure 7, the first hyper increase
-            // is at F + 1, hence i starts at 2. In the simulators, every hyper increase has one step.
+            // The paper takes the size of the hyper increase from QCN: one step if the lower count is F, and one more
+            // with each further expiry. By figure 7, the first hyper increase is at F + 1, so it has two steps. In the
+            // simulators, every hyper increase has one step.
             let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
             self.target += f64::from(steps) * self.rate_hai;
         } else if high >= self.fast_recovery {
@@ -571,7 +569,7 @@ impl Dcqcn {
     }
 }
 
-/// The time at which a timer that starts `now` expires. A timer of zero length never expires.
+/// The time at which a timer that starts `now` expires.
 fn after(now: Time, timer: Duration) -> Time {
     if timer == Duration::ZERO { Time::NEVER } else { now + timer }
 }

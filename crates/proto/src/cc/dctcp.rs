@@ -1,4 +1,4 @@
-//! DCTCP with a window update per ACK, as in MPRDMA (REPS, section 4.1).
+//! DCTCP in the per-ACK form of MPRDMA (REPS, section 4.1).
 
 use super::AnyCc;
 use super::interface::{AckReport, CcProperties, CongestionControl, LossReport, Windows};

@@ -24,9 +24,8 @@
 //! that `rate_ai` gives to a smaller flow. The remaining difference is less than the error of U.
 //!
 //! The drift follows from Algorithm 1. A model that consists only of the published simulator's rules has a Jain's
-//! index of 0.77 to 0.92 in an 8:1 incast (means from 5 to 15 ms, eight starts). This code has an index of 0.83 to
-//! 0.89. Without the queue in U, both have an index of 0.99. Jitter, deviating clocks and the order of arrivals do not
-//! change the index.
+//! index of 0.77 to 0.92 in an 8:1 incast. This code has an index of 0.83 to 0.89. Without the queue in U, both have
+//! an index of 0.99. Jitter, deviating clocks and the order of arrivals do not change the index.
 //!
 //! Eight flows keep equal shares if their increases together exceed about half a packet per round trip. This is so
 //! with a `rate_ai` four times as large as in the published scripts, or with packets of 250 B.
@@ -226,7 +225,7 @@ impl Hpcc {
         queue / holds + tx_rate / hop.rate.0 as f64
     }
 
-    /// HPCC, Algorithm 1, ComputeWind, and the rate that follows from the window.
+    /// HPCC, Algorithm 1, ComputeWind.
     fn compute_wind(&mut self, update: bool) {
         let multiplies = self.u >= self.eta || self.inc_stage >= self.max_stage;
         let window = match multiplies {
@@ -243,10 +242,8 @@ impl Hpcc {
     }
 }
 
-/// The factor from bytes per picosecond to bits per second.
 const BITS_A_BYTE_AND_PS_A_SECOND: f64 = 8e12;
 
-/// The time since `earlier` in picoseconds.
 fn since(now: Time, earlier: Time) -> f64 {
     now.since(earlier).0 as f64
 }

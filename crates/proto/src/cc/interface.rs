@@ -116,13 +116,13 @@ interface! {
         }
         /// Handles a loss. The transports `sack`, `eqds`, `strack`, `uet` and `mrc` call this for each lost packet.
         /// The transport `mp-rdma` calls it for a timeout, for an ACK of a slow path, and for an ACK or NACK that
-        /// makes room in the window while no packet waits. The other built-in transports call it for each timeout and
-        /// each recovery.
+        /// makes room in the window while no packet waits. The other built-in transports call it for each timeout, and
+        /// `go-back-n`, `irn` and `rack-tlp` also for each recovery.
         fn handle_loss(&mut self, lost: &LossReport) {
             let _ = lost;
         }
-        /// Replaces the initial window by `bytes` bytes, headers included. This was the last window of an earlier
-        /// queue pair. By default this method does nothing.
+        /// Replaces the initial window by the last window of an earlier queue pair: `bytes` bytes, headers included. By
+        /// default this method does nothing.
         fn start_with_window(&mut self, bytes: u64) {
             let _ = bytes;
         }
@@ -162,7 +162,7 @@ interface! {
         fn windows(&self) -> Windows;
         /// Whether ECN marks change the window or the rate.
         fn reacts_to_ecn(&self) -> bool;
-        /// The hardware state of a queue pair. Empty where the source has no list of it.
+        /// The hardware state of a queue pair. It is empty if the congestion control's paper has no list of it.
         fn state(&self) -> Vec<StateField> {
             Vec::new()
         }
@@ -180,7 +180,7 @@ interface! {
         fn resumes_window(&self) -> bool {
             false
         }
-        /// The queueing delay to which the congestion control converges, after the name of the parameter that sets it.
+        /// The queueing delay to which the congestion control converges, with the name of the parameter that sets it.
         fn target_delay(&self) -> Option<(&'static str, Span)> {
             None
         }

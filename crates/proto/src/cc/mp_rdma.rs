@@ -73,8 +73,7 @@ impl CongestionControl for MpRdmaCc {
         }
     }
 
-    /// The window shrinks by one packet for a loss (REPS, section 4.1). The transport also calls this for an ACK of a
-    /// slow path, and for an ACK or NACK that makes room in the window while no packet waits.
+    /// The window shrinks by one packet for a loss (REPS, section 4.1).
     #[inline]
     fn handle_loss(&mut self, _lost: &LossReport) {
         self.set(self.window - self.packet);

@@ -112,7 +112,7 @@ impl NsccAverage {
 /// - A period of quick adapt is over after its end time, not at its end time.
 /// - The bytes in flight that quick adapt ignores include the trimmed packet.
 /// - A trim at the last hop that is no sign of congestion still causes quick adapt.
-/// - Every ACK limits the window to MaxWnd, even an ACK that does not evaluate the window.
+/// - An ACK that reaches step 8 limits the window to MaxWnd, even if step 8 applies no increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NsccRules {
@@ -353,7 +353,7 @@ impl CongestionControl for Nscc {
     /// The actions of UET 1.0.3, section 3.6.13, on an ACK. The transport counts the bytes in flight.
     #[inline]
     fn handle_ack(&mut self, acked: &AckReport) {
-        // Step 1: counts the acknowledged bytes.
+        // Step 1.
         self.bytes_ignored += acked.bytes;
         self.received += acked.bytes;
         self.achieved += acked.bytes;
@@ -364,11 +364,11 @@ impl CongestionControl for Nscc {
             (false, NsccRules::Htsim) => Duration(self.avg_delay as u64),
             (false, NsccRules::Spec) => return,
         };
-        // Step 6: quick adapt.
+        // Step 6.
         if self.quick_adapt(acked.now, false, acked.marked, delay, acked.in_flight) {
             return;
         }
-        // Step 7: the mark and the delay of the packet determine the change of the window.
+        // Step 7.
         let is_late = delay >= self.constants.target;
         match (acked.marked, is_late) {
             (false, true) => self.inc += self.constants.fi * acked.bytes as f64,
@@ -477,8 +477,7 @@ impl Nscc {
         self.inc += self.constants.alpha * bytes as f64 * below;
     }
 
-    /// Step 7 for a marked packet whose delay is not below the target: a decrease if the average delay is above the
-    /// target, at most once per round trip.
+    /// Step 7 for a marked packet whose delay is not below the target.
     fn decrease(&mut self, now: Time) {
         (self.fi_count, self.increases_fast) = (0, false);
         let constants = &self.constants;
@@ -491,7 +490,7 @@ impl Nscc {
         }
     }
 
-    /// Step 8: applies the accumulated increase.
+    /// Step 8: applies the accumulated increase after `adjust_bytes` or `adjust_period`.
     #[inline]
     fn evaluate(&mut self, now: Time) {
         let constants = &self.constants;

@@ -183,8 +183,7 @@ impl StrackCc {
         let (target, high) = (constants.target_qdelay, constants.target_qhigh);
         let target_ps = target.0 as f64;
         let is_over = |last: Option<Time>| last.is_none_or(|last| now.since(last) > self.base_rtt);
-        // Lines 3-5: a decrease and a fairness increase are each permitted once per base RTT. The average delay is
-        // updated.
+        // Lines 3-5: a decrease and a fairness increase are each permitted once per base RTT.
         let can_decrease = is_over(self.last_decrease_ts);
         let can_fairness_shuffle = is_over(self.last_selfai_ts);
         self.avg_delay = self.avg_delay * (1.0 - constants.ewma) + constants.ewma * delay.0 as f64;
@@ -192,7 +191,7 @@ impl StrackCc {
             // Lines 6-7: the packet waited long, but the queue behind it was short, since it carries no mark.
             self.cwnd += constants.beta / self.cwnd;
         } else if !ecn && delay < target {
-            // Lines 8-9: a proportional increase.
+            // Lines 8-9.
             self.cwnd += constants.alpha * (target_ps - delay.0 as f64) / self.cwnd;
         } else if can_decrease && self.avg_delay > target_ps {
             let achieved = self.achieved_bdp as f64 / constants.packet;
@@ -207,7 +206,7 @@ impl StrackCc {
                 self.last_decrease_ts = Some(now);
             }
         }
-        // Lines 19-22: the increase for fairness.
+        // Lines 19-22.
         if can_fairness_shuffle {
             self.cwnd += constants.eta;
             self.last_selfai_ts = Some(now);

@@ -109,7 +109,6 @@ mod tests {
         }
     }
 
-    /// Only packets that no ACK clocks out draw from the stream.
     #[test]
     fn packets_that_no_ack_lets_go_are_random() {
         let mut expected = random();

@@ -1,8 +1,9 @@
 //! Statistics per entropy value: a round robin that skips entropy values with a penalty.
 //!
 //! REPS (section 4.1) compares "a bitmap approach where we keep per EV statistics similarly to STrack", without
-//! further details. Penalties, their cap and the number of entropy values are those of the simulator published with
-//! REPS. Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter in place of STrack's bit.
+//! further details. The scheme `bitmap` takes the penalties, their cap and the number of entropy values from the
+//! simulator published with REPS. With [`Decay::First`], penalties decay by STrack's rule (Algorithm 3, lines 20-27),
+//! with a counter in place of STrack's bit.
 //!
 //! Under most transports a timeout does not tell which entropy value lost the packet (see
 //! [`LoadBalancer::handle_timeout`]). For these transports this balancer records each entropy value that it chose,
@@ -87,9 +88,8 @@ pub struct Bitmap {
     penalties: Box<[u8]>,
     /// Number of entropy values with a penalty.
     penalised: u32,
-    /// The entropy value of the last turn.
     at: u32,
-    /// The distance between the entropy values of two consecutive turns of a round.
+    /// The distance from `at` to the entropy value of the next turn in the round.
     stride: u32,
     /// The number of turns left in the round.
     turns: u32,
@@ -330,8 +330,6 @@ mod tests {
         ack(&mut lb, 200, true);
     }
 
-    /// Each packet reduces at most one penalty, and by one point, even if it skips several values. If all values have
-    /// penalties, each packet reduces one penalty.
     #[test]
     fn one_penalty_ebbs_a_packet() {
         let mut lb = sender(&CONFIG);
@@ -347,7 +345,7 @@ mod tests {
         }
     }
 
-    /// The packet that times out at 73 us was sent an RTO of 70 us before, so it is the third one, sent at 3 us.
+    /// The RTO is 70 us. The packet that times out at 73 us was therefore sent at 3 us.
     #[test]
     fn a_timeout_penalises_the_entropy_value_that_lost_the_packet() {
         let mut lb = sender(&CONFIG);
@@ -416,7 +414,6 @@ mod tests {
         assert_eq!((lb.next_ev(at(1), 0), lb.penalised), (a, 4));
     }
 
-    /// Marks, trims and timeouts whose penalties are 0 do not change the choices.
     #[test]
     fn without_penalties_it_is_oblivious() {
         let config = BitmapConfig { ecn_penalty: 0, trim_penalty: 0, timeout_penalty: 0, ..CONFIG };
@@ -430,7 +427,6 @@ mod tests {
         assert!(!config.reacts_to_ecn() && CONFIG.reacts_to_ecn());
     }
 
-    /// 256 counters of 4 bits make 1024 bits of statistics. STrack's bitmap has 256 bits.
     #[test]
     fn state_is_as_listed() {
         let bits =

@@ -5,7 +5,6 @@ use super::interface::{Environment, LbProperties, LoadBalancer};
 use crate::StateField;
 use anabranch_base::{Stream, Time};
 
-/// The configuration of this balancer, which has no parameters.
 pub(super) struct EcmpConfig;
 
 /// A constant entropy value.

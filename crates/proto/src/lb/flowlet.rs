@@ -123,8 +123,7 @@ mod tests {
         Flowlet::new(&config, &environment(false), random())
     }
 
-    /// The gap is half of an RTT of 8 us. A packet that follows the previous packet after 4 us belongs to the same
-    /// flowlet. A packet that follows a picosecond later starts a new flowlet.
+    /// The gap is half of an RTT of 8 us.
     #[test]
     fn a_pause_of_more_than_half_an_rtt_ends_a_flowlet() {
         let mut lb = sender(PauseSince::Sent);

@@ -32,9 +32,9 @@ impl NicPorts {
     /// A NIC with one port.
     pub const ONE: NicPorts = NicPorts { count: 1, free: 1, up: 1 };
 
-    /// Returns `ev` or a nearby entropy value below `evs` whose port is free. This is for load balancers to which all
-    /// values below `evs` are equally good. The result is `ev` if the NIC has one port, if the port of `ev` is free, if
-    /// no port is free, or if there is no such nearby value.
+    /// Returns `ev` if its port is free, and otherwise a nearby entropy value below `evs` whose port is free. If the NIC
+    /// has one port, if no port is free, or if no nearby value is found, the result is `ev`. This is for load balancers
+    /// to which all values below `evs` are equally good.
     #[inline]
     pub fn steer(self, ev: u16, evs: u32) -> u16 {
         if self.count < 2 || self.free == 0 || self.free >> (ev % self.count) & 1 == 1 {

@@ -159,8 +159,6 @@ mod tests {
         lb.handle_timeout(at(1), None);
     }
 
-    /// The state consists of 64 penalties of 4 bits, three numbers of 6 bits for the round, and 256 entropy values of
-    /// 6 bits.
     #[test]
     fn state_is_as_listed() {
         let config = MixedConfig { evs: 64, buffer: 256, ..CONFIG };

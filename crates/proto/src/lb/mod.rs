@@ -102,7 +102,7 @@ pub enum AnyLb {
     Plb(Plb),
     /// See [`Flowlet`].
     Flowlet(Flowlet),
-    /// See [`Bitmap`]. It is boxed, since it is large and rarely used.
+    /// See [`Bitmap`].
     Bitmap(Box<Bitmap>),
     /// See [`Mixed`].
     Mixed(Box<Mixed>),

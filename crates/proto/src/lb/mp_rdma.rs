@@ -39,7 +39,6 @@ pub struct MpRdmaLb {
     paths: u32,
     probe: f64,
     probe_interval: Duration,
-    /// The time from which a packet may probe.
     next_probe: Time,
     random: Stream,
 }
@@ -100,7 +99,6 @@ impl LoadBalancer for MpRdmaLb {
         path
     }
 
-    /// Each call clocks out one packet on path `ev`.
     #[inline]
     fn handle_ack(&mut self, _now: Time, ev: u16, _marked: bool, _rtt: Duration) {
         self.clocked.push_back(ev);

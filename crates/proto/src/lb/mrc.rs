@@ -66,13 +66,13 @@ impl DeniedPath {
 }
 
 impl MrcLbConfig {
-    /// Whether [`denied`](Self::denied) may leave a queue pair of a NIC with `ports` ports without an entropy value: in
-    /// each plane, as many successive paths are denied as a queue pair has.
+    /// Whether [`denied`](Self::denied) may leave a queue pair of a NIC with `ports` ports without an entropy value. This
+    /// is so if the denied paths of each plane include as many successive paths as a queue pair has values in a plane.
     pub fn may_deny_all(&self, ports: u16) -> bool {
         (0..ports).all(|plane| self.most_denied_in_a_row(plane, ports) >= per_plane(self.evs, ports).into())
     }
 
-    /// The largest number of successive paths of a plane that are denied. The last path is followed by the first.
+    /// The largest number of successive denied paths in a plane. The first path follows the last one.
     fn most_denied_in_a_row(&self, plane: u16, planes: u16) -> u32 {
         let here: Vec<&DeniedPath> =
             self.denied.iter().filter(|denied| denied.plane == u32::from(plane)).collect();
@@ -132,7 +132,6 @@ pub struct MrcLb {
     /// Mask of the planes with a usable entropy value among those in use.
     usable: u16,
     turn: u16,
-    /// Number of entropy values of a plane.
     per_plane: u16,
     /// Number of entropy values of a plane that are in use.
     active: u16,
@@ -141,11 +140,10 @@ pub struct MrcLb {
     slots: Box<[u16]>,
     /// The state of each entropy value. Its index is the plane times `per_plane` plus the position.
     states: Box<[EvState]>,
-    /// Number of usable entropy values.
     available: u32,
     /// The least number of usable entropy values that retirements leave. If it is 0, they leave one.
     least: u32,
-    /// The retired entropy values. The one to probe first is at the front.
+    /// The entropy value to probe first is at the front.
     retired: VecDeque<Retired>,
     probe_interval: Duration,
     config: MrcLbConfig,
@@ -242,8 +240,8 @@ impl MrcLb {
         (position < u32::from(self.per_plane)).then(|| plane * self.per_plane + position as u16)
     }
 
-    /// The next plane in turn whose port is free, whose port at the receiver is up, and that has usable entropy
-    /// values. If there is no such plane, the conditions are dropped in this order: a free port, usable entropy
+    /// The next plane in turn whose port is up and free, whose port at the receiver is up, and that has usable entropy
+    /// values. If there is no such plane, three conditions are dropped in this order: the free port, the usable entropy
     /// values, the port at the receiver.
     #[inline]
     fn next_plane(&mut self) -> u16 {

@@ -220,7 +220,6 @@ mod tests {
         assert!(moves_after(&mut plb, 50, 4, 4));
     }
 
-    /// A round is a round trip: the ACKs of packets that were sent before its first ACK arrived belong to it.
     #[test]
     fn a_round_ends_with_what_was_sent_after_it_began() {
         let mut plb = sender(0.0, 1);

@@ -122,7 +122,6 @@ impl ReuseOrder {
     }
 }
 
-/// The lifespan of REPS, Algorithm 2: an entropy is used once.
 fn once() -> u32 {
     1
 }
@@ -137,7 +136,7 @@ pub const MAX_BUFFER: usize = 32;
 /// A REPS sender's state. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct Reps {
-    /// `cachedEV` of each entry.
+    /// `cachedEV`.
     cached: [u16; MAX_BUFFER],
     /// `isValid` of each entry, one bit per entry.
     valid: u32,
@@ -149,7 +148,7 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// The number of packets in a row for which an entry is used: 1 if entropies are used in turn.
+    /// The number of packets in a row for which an entry is used. It is 1 if entropies are used in turn.
     lifespan: u8,
     /// The number of packets that have used the oldest valid entry so far.
     used: u8,
@@ -165,7 +164,6 @@ pub struct Reps {
     ports: NicPorts,
 }
 
-/// The state for using entropies in turn.
 #[derive(Clone, Debug)]
 struct Turns {
     reuse: u8,
@@ -179,9 +177,7 @@ struct Limits {
     freezing: bool,
     freezing_timeout: Duration,
     explore_packets: u8,
-    /// Whether the buffer is emptied when freezing ends.
     resets: bool,
-    /// Whether freezing may end at a timeout.
     ends_at_timeout: bool,
     /// The RTT from which a timeout indicates congestion and not a failure. It is infinite if the fabric trims, since a
     /// packet that times out there was not lost to congestion (Appendix A, 1).
@@ -298,11 +294,11 @@ impl LoadBalancer for Reps {
         if now >= self.freeze_at {
             self.force_freezing(now);
         }
-        // Lines 6-8: a marked path is not cached.
+        // Lines 6-8.
         if marked {
             return;
         }
-        // Lines 9-14: the entropy is cached.
+        // Lines 9-14.
         let bit = 1 << self.head;
         if self.valid & bit == 0 {
             self.number_of_valid += 1;
@@ -317,7 +313,6 @@ impl LoadBalancer for Reps {
         self.valid |= bit;
         self.filled = self.filled.max(self.head + 1);
         self.head = self.after(self.head);
-        // Lines 15-18: freezing may end.
         self.leave_freezing(now);
     }
 

@@ -187,7 +187,7 @@ mod tests {
     }
 
     /// The printed loop of Algorithm 3, with a bool for each bit. Two points are corrected: a set bit marks a congested
-    /// path, and path 0 can be used again.
+    /// path, and an unmarked ACK of path 0 selects this path.
     struct Plain {
         bitmap: Vec<bool>,
         rr: usize,
@@ -256,9 +256,8 @@ mod tests {
             let marked = |lb: &StrackLb| lb.bitmap.iter().map(|word| word.count_ones()).sum::<u32>();
             // The round ends at the bit that was cleared at its start.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 1));
-            // Path 2 is skipped and its bit is cleared. Path 1 is still free, and all others are marked.
+            // Path 2 is skipped and its bit is cleared. The next unmarked path is path 1.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 2));
-            // Path 2 is free, so nothing is cleared.
             assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (2, max_paths - 2));
         }
     }

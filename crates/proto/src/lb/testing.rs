@@ -4,10 +4,8 @@ use super::Environment;
 use crate::PathFacts;
 use anabranch_base::{Bytes, Duration, Purpose, Rate, Stream, Time, stream};
 
-/// The retransmission timeout of [`environment`].
 pub const RTO: Duration = Duration::from_us(70);
 
-/// An environment with a base RTT of 8 us and a line rate of 400 Gb/s.
 pub fn environment(trimming: bool) -> Environment {
     let facts = PathFacts {
         base_rtt: Duration::from_us(8),
@@ -25,7 +23,6 @@ pub fn random() -> Stream {
     stream(1, 0, Purpose::LoadBalancer)
 }
 
-/// The time `us` microseconds after the start.
 pub fn at(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }

@@ -1,8 +1,7 @@
-//! Types of packet fields. Most of them pack several values into a few bytes, so that a packet has 48 bytes.
+//! Types of packet fields. Most of them pack several values into a few bytes.
 
 /// The PSNs whose entropy values an ACK carries. They are among the 48 PSNs from the ACK's base on. The values
-/// themselves do not fit into a [`Packet`](super::Packet), so the sender looks them up. This type takes six bytes, so
-/// that a packet has 48.
+/// themselves do not fit into the 48 bytes of a [`Packet`](super::Packet), so the sender looks them up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CarriedEvs([u16; 3]);
 
@@ -33,7 +32,7 @@ impl CarriedEvs {
 pub struct SackCause(u8);
 
 impl SackCause {
-    /// The cause of a SACK, from whether the packet was marked and whether it was a probe.
+    /// The properties of a packet that is not a retransmission.
     pub const fn new(marked: bool, probe: bool) -> Self {
         SackCause(marked as u8 | (probe as u8) << 1)
     }

@@ -6,10 +6,10 @@
 //! waits in the host's virtual output queue (VOQ), a FIFO for all queue pairs. This is the control by IP address that
 //! section II-D criticises as too coarse. VOQs have unlimited size (section VII-A), in memory of their own.
 //!
-//! *Near-source loop.* A CNP of this loop carries no cQPN, so the sender cannot attribute it to a queue pair (sections
-//! III-B and VII-A). These CNPs therefore have no effect, and are not simulated. PNP clears the mark when it sends a
-//! CNP (section IV). The papers do not specify whether BiCC's switch does so. By default the switch keeps the mark.
-//! With `clear_marks` the switch clears it, so that congestion near the source causes no effective CNP at all.
+//! *Near-source loop.* A CNP of this loop does not name the sender's queue pair, so it cannot slow that queue pair
+//! (sections III-B and VII-A). These CNPs therefore have no effect, and are not simulated. PNP clears the mark when it
+//! sends a CNP (section IV). The papers do not specify whether BiCC's switch does so. By default the switch keeps the
+//! mark. With `clear_marks` the switch clears it, so that congestion near the source causes no effective CNP at all.
 //!
 //! Further choices where the paper is silent:
 //! - The scope of the window. In section II-D, the window is between the switch and the receiver, with queues for
@@ -33,11 +33,11 @@
 //!   not need, or of its ACK. It bounds the time for which a packet can block a VOQ.
 //!
 //! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs
-//! whose ACKs and NACKs are cumulative in PSNs: `go-back-n`, `irn`, `rack-tlp`, `rnic-sr` and `mp-rdma`, and where
-//! switches do not trim also `sack` and `eqds`, whose NACKs name a trimmed packet. Receivers should
-//! acknowledge each packet (`ack_every` of 1). Otherwise forwarded packets whose ACK is coalesced count as in flight
-//! and block the VOQ, while the packets that would trigger this ACK wait in it. RTOs should exceed the waiting time in
-//! a VOQ. Otherwise senders fill the VOQ with retransmissions faster than it empties.
+//! whose ACKs and NACKs are cumulative in PSNs. These are NICs with `go-back-n`, `irn`, `rack-tlp`, `rnic-sr` or
+//! `mp-rdma`. `sack` and `eqds` are suitable only if switches do not trim, since their NACKs name a trimmed packet.
+//! Receivers should acknowledge each packet (`ack_every` of 1). Otherwise forwarded packets whose ACK is coalesced
+//! count as in flight and block the VOQ, while the packets that would trigger this ACK wait in it. RTOs should exceed
+//! the waiting time in a VOQ. Otherwise senders fill the VOQ with retransmissions faster than it empties.
 
 use super::AnyProgram;
 use super::interface::{
@@ -152,7 +152,7 @@ pub struct Bicc {
     sites: Sites,
     /// The state of each host, indexed by host. With the scope of a switch, there is only one element.
     destinations: Vec<Destination>,
-    /// For each queue pair, the packets in flight in the order of PSNs.
+    /// For each queue pair, the packets in flight, by PSN.
     qps: Vec<VecDeque<Sent>>,
     /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded or acknowledged. The host
     /// drops packets beyond this PSN.
@@ -171,7 +171,6 @@ pub struct Bicc {
 #[derive(Default)]
 struct Destination {
     in_flight: u64,
-    /// The virtual output queue (VOQ) of waiting packets.
     queue: VecDeque<Waiting>,
     queue_bytes: u64,
 }
@@ -472,7 +471,7 @@ impl Program for Bicc {
         verdict
     }
 
-    /// The near-source loop. Its CNPs have no effect and are not simulated. With `clear_marks`, marks are cleared.
+    /// The near-source loop, whose CNPs are not simulated.
     fn egress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) {
         let leaves = self.sites.is_own(at.src) && !self.sites.is_own(packet.dst);
         if self.clear_marks && packet.marked && leaves && matches!(packet.repr, Repr::Data { .. }) {

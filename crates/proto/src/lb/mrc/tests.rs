@@ -42,8 +42,6 @@ fn planes_carry_equally_much_and_backups_nothing() {
     assert_eq!(distinct(&take(&mut lb, 800)).len(), 8);
 }
 
-/// A plane whose port is busy is passed over, and so is a plane whose port is down, here or at the receiver. If no
-/// port is free, the planes whose ports are up take turns.
 #[test]
 fn a_free_port_goes_first() {
     let mut lb = four_planes(&CONFIG);
@@ -76,8 +74,6 @@ fn marks_and_trims_are_skipped_once() {
     }
 }
 
-/// Each selection takes at most one entropy value out of the state SKIP. If all values are in the state SKIP, the
-/// selection returns the value that it takes out.
 #[test]
 fn one_send_revives_one() {
     let mut lb = MrcLb::new(&CONFIG, &environment(true), random());
@@ -92,8 +88,6 @@ fn one_send_revives_one() {
     }
 }
 
-/// A loss without a trim retires an entropy value, and a backup of the same plane replaces it. Reports of further
-/// losses of this value, or of losses without a value, change nothing.
 #[test]
 fn a_backup_of_the_plane_replaces_what_lost_a_packet() {
     let mut lb = four_planes(&CONFIG);
@@ -110,8 +104,6 @@ fn a_backup_of_the_plane_replaces_what_lost_a_packet() {
     assert_eq!(lb.available(), 15, "once");
 }
 
-/// Retired entropy values are probed once per interval. After the required number of successful probes in a row, an
-/// entropy value is used again.
 #[test]
 fn probes_return_what_delivers_again() {
     for successes in [1, 3] {
@@ -152,8 +144,7 @@ fn probes_wait_for_their_plane() {
     assert_eq!(lb.poll_probe(at(205)), Some(bad));
 }
 
-/// With a `min_active` of a quarter, 4 of the 16 entropy values are never retired, even if all packets are lost. With
-/// a `min_active` of 0, one entropy value remains.
+/// A `min_active` of a quarter protects 4 of the 16 entropy values. A `min_active` of 0 protects one.
 #[test]
 fn some_always_stay() {
     let mut lb = four_planes(&CONFIG);
@@ -170,8 +161,6 @@ fn some_always_stay() {
     assert_eq!(lb.available(), 1);
 }
 
-/// A plane without usable entropy values is passed over, even if no other plane has a free port. The plane is used
-/// again as soon as a probe of one of its entropy values succeeds.
 #[test]
 fn a_dead_plane_is_passed_over() {
     let mut lb = four_planes(&CONFIG);
@@ -184,8 +173,7 @@ fn a_dead_plane_is_passed_over() {
     assert!(take(&mut lb, 12).iter().all(|&ev| ev == plane[0]), "in use, and skipped first");
 }
 
-/// The entropy values of a plane name consecutive paths. With 8 planes there are 8,192 paths, and path numbers wrap
-/// after the last path.
+/// With 8 planes, each plane has 8,192 paths, and path 0 follows path 8,191.
 #[test]
 fn entropy_values_of_a_plane_name_successive_paths() {
     for seed in 0..50 {
@@ -212,7 +200,6 @@ fn denied_paths_are_never_used() {
     assert_eq!((lb.available(), lb.next_probe()), (15, None));
 }
 
-/// An entropy value that several entries deny is denied once.
 #[test]
 fn a_path_that_is_denied_twice_counts_once() {
     let twice = vec![DeniedPath { plane: 0, path: 0, of: 2 }, DeniedPath { plane: 0, path: 0, of: 4 }];
@@ -223,7 +210,6 @@ fn a_path_that_is_denied_twice_counts_once() {
     assert_eq!(lb.available(), 0);
 }
 
-/// The paths of all planes must be denied, or as many successive ones as a queue pair has.
 #[test]
 fn denials_that_leave_nothing_are_found() {
     let config = |denied: &[[u32; 3]]| MrcLbConfig {
@@ -249,8 +235,7 @@ fn the_number_of_a_path_is_below_that_of_paths() {
     assert_eq!(conflict.fix.to_string(), instead);
 }
 
-/// Reports about entropy values that are not in the set change nothing. Such values belong to other queue pairs, or to
-/// a set that was drawn for another number of ports.
+/// An entropy value outside the set may belong to a set that was drawn for another number of ports.
 #[test]
 fn other_entropy_values_mean_nothing() {
     let mut lb = four_planes(&CONFIG);

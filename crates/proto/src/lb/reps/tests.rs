@@ -1,5 +1,3 @@
-//! Tests of the paper's rules, with its examples.
-
 use super::*;
 use crate::{PathFacts, Span};
 use anabranch_base::{Bytes, Purpose, Rate, stream};
@@ -80,7 +78,7 @@ fn a_burst_longer_than_the_buffer_keeps_the_youngest() {
     assert_eq!(reused, [4, 5, 6, 7, 8, 9, 10, 11]);
 }
 
-/// Section 3.2: a frozen sender cycles through the cached entropies, valid or not, and does not explore.
+/// REPS, section 3.2.
 #[test]
 fn frozen_it_reuses_what_it_has() {
     let mut reps = sender(&config(), false);
@@ -129,8 +127,6 @@ fn leaves_freezing_by_time_and_explores_one_packet_in_eight() {
     assert_eq!(next_ev(&mut reps), random, "then back to the normal rule: no valid entry, so explore");
 }
 
-/// As in the published simulator, the buffer is emptied when freezing ends, and each of the next `explore_packets`
-/// packets explores.
 #[test]
 fn a_reset_leaves_nothing_of_the_buffer() {
     let mut reps = sender(&RepsConfig { after_freezing: AfterFreezing::Reset, ..config() }, false);
@@ -163,7 +159,6 @@ fn without_an_ack_freezing_ends_at_a_timeout_or_never() {
     }
 }
 
-/// Freezing may begin and end before the first ACK. Nothing is cached then, so every packet has a random entropy.
 #[test]
 fn explores_while_nothing_is_cached() {
     let mut reps = sender(&RepsConfig { freezing_ends: FreezingEnds::Timeout, ..config() }, true);
@@ -205,7 +200,7 @@ fn a_timeout_after_long_round_trips_is_congestion() {
     assert!(reps.is_freezing(), "13 us is below, and the 14 us are long past");
 }
 
-/// Appendix A, 1: with trimming switches, a timeout is a failure whatever the RTT was.
+/// Appendix A, 1.
 #[test]
 fn with_trimming_every_timeout_is_a_failure() {
     let mut reps = sender(&config(), true);
@@ -222,7 +217,7 @@ fn without_freezing_mode_it_keeps_exploring() {
     assert!(!reps.is_freezing());
 }
 
-/// Appendix A: freezing is forced only once and not before its time, and ends as it does after a failure.
+/// Appendix A and figure 19.
 #[test]
 fn freezing_can_be_forced_at_a_time() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(50))), ..config() };
@@ -262,8 +257,7 @@ fn state_is_as_table_1_says() {
     assert_eq!((bits(1), bits(8)), (74, 193));
 }
 
-/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next one. If the buffer is full, the
-/// entropy of an unmarked ACK replaces the oldest entropy, even if the oldest entropy has uses left.
+/// REPS, section 4.5.1, "ACK+Reuse EVs".
 #[test]
 fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     let mut reps = sender(&RepsConfig { buffer: 2, reuse: 3, ..config() }, false);
@@ -282,7 +276,6 @@ fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     assert_eq!(next_ev(&mut reps), random, "all used up");
 }
 
-/// With `in-turn`, a used entropy moves behind those that wait, and keeps its remaining uses.
 #[test]
 fn entropies_may_be_used_in_turn() {
     let order = ReuseOrder::InTurn;
@@ -304,7 +297,6 @@ fn entropies_may_be_used_in_turn() {
     assert_eq!(next_ev(&mut reps), random);
 }
 
-/// A lifespan above one needs a counter of one byte, or one such counter per entry if entropies are used in turn.
 #[test]
 fn a_lifespan_takes_a_counter_more() {
     let in_turn = RepsConfig { reuse: 16, reuse_order: ReuseOrder::InTurn, ..config() };
