@@ -1,4 +1,5 @@
-//! The headers of InfiniBand in RoCEv2: base, RDMA extended and ACK extended transport header.
+//! The InfiniBand headers of RoCEv2: the base transport header (BTH), the RDMA extended transport header (RETH) and
+//! the ACK extended transport header (AETH).
 //!
 //! | BTH | Field |
 //! |---|---|

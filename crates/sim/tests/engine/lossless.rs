@@ -395,7 +395,6 @@ fn the_headroom_asked_for_is_tight_within_a_packet() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Nothing is lost for any rates, latencies, message sizes and thresholds.
     #[test]
     fn no_dumbbell_loses_anything(
         link in 20u64..400, trunk in 20u64..400, latency in 0u64..3000, trunk_latency in 0u64..9000,

@@ -245,7 +245,6 @@ fn threads_do_not_matter_to_servers() {
     }
 }
 
-/// The resolved scenario can be parsed again, and contains the defaults.
 #[test]
 fn servers_of_the_topology_are_resolved() {
     let text = |server: &str| {

@@ -74,7 +74,6 @@ pub fn peers() -> Option<PathBuf> {
     folder
 }
 
-/// The text of a file below `folder`.
 pub fn peer_file(folder: &std::path::Path, name: &str) -> String {
     let path = folder.join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))

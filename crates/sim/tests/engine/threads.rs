@@ -272,7 +272,7 @@ trigger id 6 oneshot
 fn chains_of_triggers_over_hosts_and_split_queue_pairs() {
     let text = format!("{LEAF_SPINE}[workload]\nfile = \"chains.cm\"\n{}", measures());
     let settings = |name: &str| {
-        // Each message is split over three queue pairs, also under MP-RDMA.
+        // Each message is split over three queue pairs.
         format!("[set]\n\"{name}.qps\" = 3\n{}", program_at_tors(name))
     };
     compare(&text, &[("chains.cm", CHAINS)], settings);

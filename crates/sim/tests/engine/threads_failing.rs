@@ -64,7 +64,6 @@ fn stalled() {
     assert_eq!(said.values().copied().collect::<Vec<_>>(), [schemes().len(); 2], "{said:?}");
 }
 
-/// The time limit is reached in the middle of the run, and near its end.
 #[test]
 fn out_of_time() {
     for max_time in ["7us", "11us"] {
@@ -84,7 +83,6 @@ fn out_of_events_and_packets() {
     }
 }
 
-/// The run has one curve, with a point per event. The limit on points ends the run before any time limit does.
 #[test]
 fn out_of_room_for_curves() {
     let measures = "[[measure]]\nseries = \"sender-rtt\"\nqps = \"all\"\n";

@@ -15,7 +15,7 @@ pub enum Starts {
     AnyTime,
     /// Nearly simultaneous times that are at most `most` ns apart.
     Jittered { at: u64, most: u64 },
-    /// Bursts at multiples of `gap` ns, which is usually far longer than a burst takes.
+    /// Bursts at multiples of `gap` ns. A gap is usually far longer than a burst.
     FarApart { gap: u64 },
 }
 

@@ -74,7 +74,7 @@ fn ring(ranks: u32) -> String {
         writeln!(text, "<gpu id=\"{rank}\">\n<tb id=\"0\" send=\"{next}\" recv=\"{before}\" chan=\"0\">")
             .unwrap();
         for step in 0..2 * (ranks - 1) {
-            // Block r - s is sent in step s, and the block before it is received.
+            // In step s, rank r sends block r - s and receives the block before it.
             let sent = (rank + 2 * ranks - step % ranks) % ranks;
             let received = (sent + ranks - 1) % ranks;
             let kind = if step < ranks - 1 { "rrc" } else { "r" };
@@ -316,8 +316,8 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
 }
 
-/// This case covers one file for all ranks, hosts from a list and from a file, and parallel streams. `runtime` is the
-/// duration, and `comm_size` is the number of bytes that a rank has before the collective.
+/// `runtime` is the duration in microseconds, and `comm_size` is the number of bytes that a rank has before the
+/// collective.
 #[test]
 fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
     let coll = |id, kind, after: &[u64]| {

@@ -109,7 +109,6 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     let Err(error) = read(kind, &wrong, "") else { panic!("nothing is wrong with:\n{wrong}") };
     assert_eq!((error.span.file.as_str(), error.span.line.unwrap_or(0)), (name(kind), line), "{error}");
     assert_eq!(error.help().as_deref().unwrap_or_default(), help, "{error}");
-    // If `help` is empty, the message itself contains the correction or states what to remove.
     let message = &error.message;
     let says = |line: &str| match help.is_empty() {
         true => message.contains(line) || message.contains("remove one"),
@@ -162,9 +161,10 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     }
 }
 
-/// Corrections of the readers that this test cannot apply to a file, in groups that each have a reason.
+/// Corrections of the file readers that this test does not apply, with the reasons.
 const NOT_FOLLOWED: &[(&str, &str)] = &[
-    // The correction changes keys of the scenario. `servers.rs` tests those of shares and of the order of ranks.
+    // The correction changes keys of the scenario. `servers.rs` tests the corrections of shares and of the order of
+    // ranks.
     ("cm.rs", "a unit of time cannot be 0"),
     ("simai.rs", "are no share of its groups"),
     ("simai.rs", "has layers 1 to"),
@@ -311,8 +311,8 @@ fn what_is_offered_for_a_file_works_there() {
     assert_eq!(unused, [("", ""); 0], "nobody offers this any more");
 }
 
-/// Chakra traces are written by tools, so corrections change the file of groups or state that such a file must be
-/// named.
+/// Chakra traces are written by tools, so corrections change the file of groups or state that the scenario must name
+/// such a file.
 #[test]
 fn what_is_offered_for_groups_of_chakra_works() {
     use super::formats::{BOOL, INT64, file, node};
