@@ -40,8 +40,8 @@
 //! ```
 //!
 //! There are more examples in `examples/`: `own_balancer.rs`, `own_congestion_control.rs`, `own_transport.rs`,
-//! `own_program.rs` (in switches), `own_topology.rs`, `own_workload.rs`, `own_observer.rs`. The command `cargo run -p
-//! anabranch-sim --example own_balancer` runs one of them.
+//! `own_program.rs` (in switches), `own_topology.rs`, `own_workload.rs`, `own_observer.rs`. The command
+//! `cargo run -p anabranch-sim --example own_balancer` runs one of them.
 
 pub mod baseline;
 mod gather;
