@@ -34,7 +34,6 @@ fn switch_hop(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A chain of switches with the senders at the first switch and the receiver at the last.
 fn chain(senders: u32) -> RunPoint {
     let hosts = senders + 1;
     let first = hosts;

@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
 use std::fmt::Write;
 
-/// The content of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Report {
     /// The ePSN: all PSNs below it have arrived.

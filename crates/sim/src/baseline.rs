@@ -25,7 +25,6 @@ pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
     order.iter().filter_map(|key| of_all(&compared[key])).collect()
 }
 
-/// The baseline of runs that differ only in their faults.
 fn of_all(sharing: &[&RunPoint]) -> Option<RunPoint> {
     let &first = sharing.first()?;
     let sweep = first.sweep.iter().filter(|(name, _)| !is_of_faults(name));

@@ -233,8 +233,6 @@ fn jitter_does_not_reorder_at_a_port() {
     }
 }
 
-/// A load balancer that uses one entropy value at a time uses one port at a time, and its ideal FCT takes this into
-/// account.
 #[test]
 fn the_ideal_of_a_balancer_that_keeps_a_path_has_one_port() {
     for result in finish_all(&scenario("\"plb\", \"flowlet\"", TWO_PLANES, &messages(&[(0, 1, "1MiB")])), &[])

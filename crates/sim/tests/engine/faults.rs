@@ -116,7 +116,6 @@ fn a_fault_that_ends_is_no_stall_however_long_it_is() {
     }
 }
 
-/// A link that stays down causes a stall, even if there are temporary faults on links without packets.
 #[test]
 fn a_fault_that_nobody_meets_hides_no_stall() {
     let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/down:1\"\nat = \"5us\"\n";

@@ -195,8 +195,6 @@ fn a_plane_that_comes_back_is_used_again() {
     }
 }
 
-/// Seven senders share the link of one receiver. Another receiver on the same ToR still gets the full rate of its own
-/// link.
 #[test]
 fn an_incast_leaves_its_neighbour_alone() {
     let senders =

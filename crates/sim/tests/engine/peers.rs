@@ -168,7 +168,6 @@ fn slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// RoCEv2 over PFC with ConWeave in the ToRs.
 #[test]
 fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{ROCEV2}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -283,7 +282,8 @@ fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult
 }
 
 /// The mean, P50, P95 and P99 of the FCT divided by the reference's ideal FCT. That ideal is the sum of the latencies
-/// in both directions, 1,000 B per hop, and every byte with its headers at line rate. A quotient below 1 counts as 1.
+/// in both directions, plus the time at line rate of 1,000 B per hop and of all bytes with headers. A quotient below 1
+/// counts as 1.
 fn slowdowns(result: &RunResult) -> [f64; 4] {
     let mut slowdowns: Vec<f64> = result
         .flows

@@ -51,7 +51,6 @@ fn crowded(name: &str) -> String {
     format!("[set]\n{}{}{}", program_at_tors(name), tight(name), short_timeouts(name))
 }
 
-/// A host becomes unreachable in the middle of its message.
 #[test]
 fn stalled() {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"host:3\"\nat = \"3us\"\nboth_directions = true\n";

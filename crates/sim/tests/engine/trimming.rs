@@ -97,7 +97,7 @@ fn full_queues(receivers: u32, buffer: &str, set: &str) -> RunResult {
 
 /// The buffer B has room for 283.8 packets. A queue of x packets accepts another one if x + 1 <= alpha (B - x), where
 /// B - x is the free part of the buffer. With an alpha of 1 this is true up to x = 141.4, so the queue grows to 142
-/// packets. With 1/2 it is true up to x = 93.9, so the queue grows to 94 packets.
+/// packets. With an alpha of 1/2 it is true up to x = 93.9, so the queue grows to 94 packets.
 #[test]
 fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
     let whole = "\"dcp.fabric.trim\" = false\n";

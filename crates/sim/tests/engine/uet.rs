@@ -41,7 +41,6 @@ fn messages(all: impl IntoIterator<Item = String>) -> String {
     format!("kind = \"messages\"\n{}", all.into_iter().collect::<String>())
 }
 
-/// `senders` hosts send 2 MB each to host 0 at the same time.
 fn incast(senders: u32) -> String {
     format!("kind = \"incast\"\ndegree = {senders}\ntarget = 0\nbytes = \"2MB\"\n")
 }
@@ -125,7 +124,6 @@ fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
     );
 }
 
-/// Ports to hosts may have queues of another length, and no ECN marking.
 #[test]
 fn the_last_hop_may_have_queues_of_its_own() {
     let run = |set: &str| {

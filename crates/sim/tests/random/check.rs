@@ -301,7 +301,6 @@ fn may_reach(point: &RunPoint, limit: &str, run_end: &RunResult) -> bool {
     }
 }
 
-/// The reason why no new data may arrive for a long time, if there is one.
 fn may_stall(point: &RunPoint) -> Option<&'static str> {
     point.faults.iter().any(|fault| fault.duration.is_none()).then_some("stalled by a lasting fault")
 }

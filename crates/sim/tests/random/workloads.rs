@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 /// The approximate limit on the total bytes of a workload without random arrivals.
 const MOST: u64 = 1_200_000;
 
-/// The start times of messages.
 #[derive(Clone, Copy)]
 pub enum Starts {
     /// Independent times within 300 us.

@@ -119,7 +119,6 @@ impl Recorder for Log {
     }
 }
 
-/// An observer whose curve has a point for each drop.
 #[derive(Default)]
 struct Drops(Vec<(Time, f64)>);
 

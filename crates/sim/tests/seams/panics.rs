@@ -225,7 +225,6 @@ fn a_panic_of_a_topology_or_a_workload_is_told_where_it_is_chosen() {
     }
 }
 
-/// An observer that panics when it sees the first packet.
 struct PanickingObserver;
 
 impl Observer for PanickingObserver {

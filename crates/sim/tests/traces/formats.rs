@@ -137,7 +137,6 @@ fn weight_gradients_are_reduced_beside_what_follows() {
     assert_eq!(cct(8, SIMAI, file), experts + (1_000 + 1_000 + 1_000_000) * NS);
 }
 
-/// A protobuf message that is encoded by hand.
 #[derive(Clone, Default)]
 pub(super) struct Proto(Vec<u8>);
 
@@ -177,7 +176,7 @@ pub(super) fn node(id: u64, kind: u64, after: &[u64]) -> Proto {
     after.iter().fold(node, |node, before| node.number(5, *before))
 }
 
-/// The file of a rank: its metadata and its nodes. Each of them is preceded by its length.
+/// The file of a rank: its metadata and its nodes, each preceded by its length.
 pub(super) fn file(nodes: &[Proto]) -> Vec<u8> {
     let about = Proto::default().bytes(1, b"0.0.4");
     let all = std::iter::once(&about).chain(nodes);

@@ -7,7 +7,7 @@ use super::*;
 use anabranch_sim::scenario::Diagnostic;
 use mistakes::{of_cm, of_connections, of_goal, of_msccl, of_shapes, of_simai, of_topo};
 
-/// The place in the file where the text of a correction is written.
+/// The place where the text of a correction is written.
 #[derive(Clone, Copy, Debug)]
 enum FixPlace {
     /// In the line of the error, in place of this text.
@@ -34,9 +34,7 @@ enum FixPlace {
     Scenario,
 }
 
-/// A mistake in a file, with its correction.
 struct Mistake {
-    /// The valid file.
     meant: &'static str,
     /// A text in the valid file, and the wrong text that replaces it.
     written: (&'static str, &'static str),
@@ -66,7 +64,6 @@ fn mistake(
     Mistake { meant, written, line, help, write }
 }
 
-/// A scenario that refers to the file.
 fn around(kind: FileFormat, keys: &str) -> String {
     let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"400Gbps\"\n";
     match kind {
@@ -91,7 +88,6 @@ fn name(kind: FileFormat) -> &'static str {
     }
 }
 
-/// The fabric and the messages that result from a file.
 fn read(kind: FileFormat, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), Diagnostic> {
     let folder = Folder([(name(kind).to_owned(), file.as_bytes().to_vec())].into());
     let scenario = scenario::read("s.toml", &around(kind, keys), &folder, &Overrides::default())?;
