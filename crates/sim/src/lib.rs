@@ -1,5 +1,5 @@
-//! The simulator as a library for other programs. It does no IO and reads no clock, and its parsers take text instead
-//! of paths.
+//! The simulator as a library for other programs. Parsing and running do no IO and read no clock, and the parsers take
+//! text instead of paths.
 //!
 //! [`scenario::read`] parses a text into a [`scenario::Scenario`], [`scenario::Scenario::points`] returns its runs, and
 //! [`run()`] carries out one of them. A [`Registry`] adds algorithms, fabrics, workloads and observers of your own,

@@ -336,8 +336,8 @@ at = "20us"
     }
 }
 
-/// Requests of RCCC carry the state of congestion control, 4 B (UET 1.0.3). In the setup `uet-htsim`, the headers of
-/// all three schemes have 64 B. Under `mrc-no-trim`, switches do not trim, and hold 5 BDP.
+/// Data packets of RCCC carry 4 B of congestion control state (UET 1.0.3, CC requests). In the setup `uet-htsim`, the
+/// headers of all three schemes have 64 B. Under `mrc-no-trim`, switches do not trim, and hold 5 BDP.
 #[test]
 fn setups_have_headers_of_credit_and_queues_that_drop() {
     let scheme = |name: &str, setup: &str| {
