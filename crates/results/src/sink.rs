@@ -32,7 +32,6 @@ pub(crate) struct RowSink {
     writer: ArrowWriter<SharedFile>,
 }
 
-/// A file with the length and the digest of what was written to it, and an error that the file system reported.
 struct HashedFile {
     file: BufWriter<File>,
     bytes: u64,
@@ -40,7 +39,7 @@ struct HashedFile {
     write_error: Option<io::Error>,
 }
 
-/// The handle through which the Parquet writer writes to the file.
+/// Gives the Parquet writer, which owns its output, access to the file.
 struct SharedFile(Arc<Mutex<HashedFile>>);
 
 impl Write for SharedFile {
@@ -98,7 +97,6 @@ impl RowSink {
         self.writer.write(&batch).map_err(|error| write_error(&self.path, &self.file, &error))
     }
 
-    /// With `sync`, the file is on disk when this returns.
     pub(crate) fn finish(self, sync: bool) -> Result<FileEntry, ResultsError> {
         let RowSink { path, file, writer, .. } = self;
         writer.close().map_err(|error| write_error(&path, &file, &error))?;
@@ -125,7 +123,6 @@ pub(crate) fn write_curves(path: &Path, rows: &[SeriesRow]) -> Result<(), Result
     sink.finish(false).map(drop)
 }
 
-/// The file system's error if there is one, and otherwise the encoder's error.
 fn write_error(path: &Path, file: &Mutex<HashedFile>, error: &dyn std::fmt::Display) -> ResultsError {
     let path = path.to_owned();
     match file.lock().unwrap_or_else(PoisonError::into_inner).write_error.take() {

@@ -17,7 +17,7 @@ pub enum Statistic {
     Last,
     /// The fraction of the numbers that are above 0.
     Share,
-    /// The percentile of this number, from 0 to 100, by the nearest-rank method.
+    /// The percentile, from 0 to 100, by the nearest-rank method.
     Percentile(f64),
 }
 
@@ -61,7 +61,6 @@ impl Statistic {
         }
     }
 
-    /// The percentile of sorted numbers, or `None` if there are no numbers.
     pub(crate) fn percentile(percent: f64, sorted: &[f64]) -> Option<f64> {
         let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
         sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
@@ -70,8 +69,8 @@ impl Statistic {
 
 /// A mean over seeds with the 95 % confidence interval of Student's t.
 ///
-/// For a P99 or a CCT, the values are the P99 or the CCT of each seed. With n seeds, the interval is the mean plus and
-/// minus t(0.975, n - 1) times s / sqrt(n), where s is the sample standard deviation. A single seed has no interval.
+/// With n seeds, the interval is the mean plus and minus t(0.975, n - 1) times s / sqrt(n), where s is the sample
+/// standard deviation. A single seed has no interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The number of seeds.
@@ -123,7 +122,6 @@ mod tests {
         assert_eq!(Estimate::of(&[7.0]).unwrap().half_width, None);
         assert_eq!(Estimate::of(&[7.0; 40]).unwrap().half_width, Some(0.0));
         assert_eq!(Estimate::of(&[]), None);
-        // The quantile is larger for fewer seeds; above the end of the table it stays the same.
         assert!(T_975.windows(2).all(|pair| pair[0] > pair[1]));
         let alternating = |seeds: usize| (0..seeds).map(|seed| (seed % 2) as f64).collect::<Vec<_>>();
         let many = Estimate::of(&alternating(100)).unwrap().half_width.unwrap();

@@ -1,4 +1,4 @@
-//! Conversion of rows to Arrow columns and back, as the columns are declared.
+//! Conversion of rows to Arrow columns and back.
 
 use crate::declared::{CellType, Column, Columns, group_named};
 use crate::error::ResultsError;
@@ -12,10 +12,8 @@ use std::sync::Arc;
 
 /// A row type that is stored in a file.
 pub(crate) trait Row: Sized {
-    /// The rows as columns.
     fn encode(rows: &[Self]) -> Result<RecordBatch, String>;
 
-    /// The columns as rows. `path` is used in error messages.
     fn decode(path: &Path, batch: &RecordBatch) -> Result<Vec<Self>, ResultsError>;
 }
 
@@ -36,8 +34,8 @@ pub(crate) trait Stored: Columns + Sized {
 
     fn rows(batch: &Batch<'_>) -> Result<Vec<Self>, ResultsError>;
 
-    /// The columns in the order of the file. If `key` is set, these are the columns that identify the run. If `key` is
-    /// not set, these are all other columns.
+    /// The columns in the order of the file. With `key`, they are the columns that identify the run. Without `key`,
+    /// they are all other columns.
     fn named(key: bool, rows: &[&Self]) -> Vec<NamedArray> {
         let mut arrays = Self::arrays(rows);
         arrays.retain(|(declared, _)| declared.key == key);
@@ -55,7 +53,6 @@ pub(crate) fn column(name: &str, values: ArrayRef, nullable: bool) -> NamedArray
     (Field::new(name, values.data_type().clone(), nullable), values)
 }
 
-/// A batch of columns of equal length.
 pub(crate) fn batch_of(columns: Vec<NamedArray>) -> Result<RecordBatch, String> {
     let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = columns.into_iter().unzip();
     let schema = Arc::new(Schema::new(fields));

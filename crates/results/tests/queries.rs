@@ -1,4 +1,4 @@
-//! Other programs can read the files: DuckDB and Polars do so with queries that need no join and no JSON.
+//! Tests that DuckDB and Polars can query the result files without a join and without JSON.
 
 use anabranch_results::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
 use std::collections::BTreeMap;

@@ -2,8 +2,7 @@
 //! element count is the time of a hop.
 //!
 //! The benchmark `switch_hop` has a chain of 64 switches, so 64 of the 65 hops of a packet start at a switch. It
-//! mainly measures hops of switches and the ordering of events. The benchmark `permutation` measures all components of
-//! the simulator.
+//! mainly measures hops of switches and the ordering of events. The benchmark `permutation` measures a fat tree.
 
 use anabranch_sim::scenario::{self, Files, Overrides, RunPoint};
 use anabranch_sim::{Control, RunResult, run};
@@ -21,8 +20,7 @@ criterion_main!(benches);
 
 const SWITCHES: u32 = 64;
 
-/// Flows along a chain of switches. With one sender, every port is idle when a packet arrives. With two senders, the
-/// first switch has a queue, and packets follow each other without a gap.
+/// Flows along a chain of switches. With two senders, the first switch has a queue.
 fn switch_hop(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("switch_hop");
     for senders in [1, 2] {
@@ -36,7 +34,6 @@ fn switch_hop(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A chain of switches with the senders at the first switch and the receiver at the last.
 fn chain(senders: u32) -> RunPoint {
     let hosts = senders + 1;
     let first = hosts;

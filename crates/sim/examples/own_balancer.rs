@@ -1,7 +1,7 @@
 //! A custom load balancer, compared with REPS: `cargo run --release --example own_balancer`.
 //!
-//! The load balancer keeps a path until ACKs with ECN marks arrive or a timeout expires, and then draws another path at
-//! random.
+//! The load balancer keeps a path until `patience` ACKs of the path have ECN marks or a timeout expires. It then draws
+//! another path at random.
 
 use anabranch_sim::proto::lb::LoadBalancer;
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};

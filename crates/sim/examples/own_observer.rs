@@ -24,7 +24,7 @@ impl Observer for Drops {
     }
 
     /// Takes over the drops that the observer of another node has recorded. A link has drops at two nodes if a slow
-    /// receiver at its end drops packets, too.
+    /// receiver at its end also drops packets.
     fn join(&mut self, other: Self) {
         for (link, drops) in other.by_link {
             let all = self.by_link.entry(link).or_default();
@@ -44,7 +44,7 @@ impl Observer for Drops {
 }
 
 impl Recorder for Drops {
-    /// For each link with at least `least` drops, a curve with the running number of drops, at the time of each drop.
+    /// Returns a curve of the running number of drops for each link with at least `least` drops.
     fn curves(self, topology: &Topology, _end: Time) -> Vec<Curve> {
         let curves = self.by_link.into_iter().filter(|(_, drops)| drops.len() >= self.least);
         let curve = |(link, drops): (LinkId, Vec<Time>)| Curve {
@@ -87,7 +87,7 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let mut table = format!("{:12}  {:>6}  {:>9}\n", "link", "drops", "first, us");
     for point in scenario.points()? {
         let result = run(&point, &Control { threads, ..Control::default() })?;
-        // The points of a curve are consecutive.
+        // The points of a curve are consecutive rows.
         for curve in result.series.chunk_by(|one, next| one.entity == next.entity) {
             let (link, drops, first) = (&curve[0].entity, curve.len(), Time(curve[0].time_ps));
             writeln!(table, "{link:12}  {drops:6}  {:9.1}", first.as_us())?;

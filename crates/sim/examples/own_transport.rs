@@ -2,8 +2,8 @@
 //!
 //! The receiver answers each data packet with a report. The report contains, in 24 bytes, the receiver's ePSN, the PSN
 //! of the data packet, the ECN mark, and a bitmap of the 127 PSNs from the ePSN on. A packet counts as lost if a
-//! report shows the arrival of a packet whose PSN is more than `reordering` higher. The sender then retransmits the
-//! lost packet. The timeout repairs losses that no report shows.
+//! report shows the arrival of a packet that was sent later and whose PSN is more than `reordering` higher. The sender
+//! then retransmits the lost packet. The timeout repairs losses that no report shows.
 
 use anabranch_sim::base::{HostId, MessageId};
 use anabranch_sim::proto::cc::{AckReport, LossCause, LossReport};
@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
 use std::fmt::Write;
 
-/// The content of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Report {
     /// The ePSN: all PSNs below it have arrived.
@@ -29,7 +28,6 @@ struct Report {
     received: u128,
 }
 
-/// The bit of the bitmap that is used for the mark.
 const MARK: u128 = 1 << 127;
 
 impl Report {
@@ -116,7 +114,7 @@ impl ReportSender {
         lost
     }
 
-    /// Reports a lost packet. Its length is taken to be that of a full packet.
+    /// Reports the loss of a packet to the congestion control, with the length of a full packet.
     fn report_loss(&mut self, now: Time, cause: LossCause) {
         let (bytes, in_flight) = (self.header + self.payload, self.in_flight);
         self.parts.cc.handle_loss(&LossReport { now, bytes, cause, rtt: None, in_flight });

@@ -4,13 +4,13 @@ use anabranch_engine::{FaultSpec, RunPoint};
 use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The baselines of the runs that have faults. A baseline has the scheme, fabric, workload and seed of such a run, but
-/// no measures and no observers. It has no faults either, except some losses of a topology file. Runs that differ only
-/// in their faults share one baseline, so that none is simulated twice.
+/// Returns the baselines of the runs that have faults. A baseline has the scheme, fabric, workload and seed of its
+/// run, but no measures, no observers and no faults except some losses of a topology file. Runs that differ only in
+/// their faults share one baseline.
 ///
-/// The losses of a topology file belong to the fabric. If the scenario has other faults as well, the baseline keeps
-/// these losses, and the difference between the run and the baseline is the cost of the other faults. If the losses
-/// are the only faults, the baseline has none, and the difference is the cost of the losses.
+/// The losses of a topology file belong to the fabric. If the runs have other faults as well, the baseline keeps these
+/// losses, and the difference between a run and the baseline is the cost of the other faults. If the losses are the
+/// only faults, the baseline has none, and the difference is the cost of the losses.
 pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
     let mut compared: BTreeMap<String, Vec<&RunPoint>> = BTreeMap::new();
     let mut order = Vec::new();
@@ -25,7 +25,6 @@ pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
     order.iter().filter_map(|key| of_all(&compared[key])).collect()
 }
 
-/// The baseline of runs that differ only in their faults.
 fn of_all(sharing: &[&RunPoint]) -> Option<RunPoint> {
     let &first = sharing.first()?;
     let sweep = first.sweep.iter().filter(|(name, _)| !is_of_faults(name));
@@ -41,8 +40,7 @@ fn of_all(sharing: &[&RunPoint]) -> Option<RunPoint> {
     })
 }
 
-/// The error rates of the topology file among the faults of a run, as the bits of the floating-point numbers. They are
-/// in a set, because a file may have thousands of them.
+/// The error rates of the topology file among the faults of a run, as the bits of the floating-point numbers.
 fn error_rates(point: &RunPoint) -> BTreeSet<u64> {
     let of_file = point.faults.iter().filter(|fault| fault.is_of_error_rate());
     of_file.filter_map(|fault| Some(fault.kind.probability()?.to_bits())).collect()
@@ -54,7 +52,7 @@ fn is_of(fault: &FaultSpec, error_rates: &BTreeSet<u64>) -> bool {
     rate.is_some_and(|rate| error_rates.contains(&rate.to_bits()))
 }
 
-/// A key that runs share if they differ only in their faults, and that their baseline has too.
+/// The key that a run shares with its baseline and with the runs that differ from it only in their faults.
 fn key(point: &RunPoint) -> String {
     let mut key = format!("{:?} {}", point.scheme.name, point.seed);
     for (name, value) in point.sweep.iter().filter(|(name, _)| !is_of_faults(name)) {
@@ -77,8 +75,9 @@ pub fn goodput(series: &[SeriesRow]) -> Option<Curve> {
     (!held.is_empty()).then_some(held)
 }
 
-/// The time to recover of each of `points`. The first `actual` points are runs, and the others are their baselines.
-/// The time is `None` for a baseline, for a run that did not recover, and for a run whose time cannot be computed.
+/// Returns the times to recover of `points` in microseconds. The first `actual` points are runs, and the others are
+/// their baselines. The time is `None` for a baseline, for a run that did not recover, and for a run whose time cannot
+/// be computed.
 pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) -> Vec<Option<f64>> {
     let (runs, baselines) = points.split_at(actual);
     let indexes: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();

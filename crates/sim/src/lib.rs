@@ -1,5 +1,5 @@
-//! The simulator as a library for other programs. It does no IO and reads no clock, and its parsers take text instead
-//! of paths.
+//! The simulator as a library for other programs. Parsing and running do no IO and read no clock, and the parsers take
+//! text instead of paths.
 //!
 //! [`scenario::read`] parses a text into a [`scenario::Scenario`], [`scenario::Scenario::points`] returns its runs, and
 //! [`run()`] carries out one of them. A [`Registry`] adds algorithms, fabrics, workloads and observers of your own,
@@ -11,7 +11,7 @@
 //! use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 //! use anabranch_sim::{Control, Parameter, Registry, Stream, Time, run};
 //!
-//! /// A few paths, taken in turn.
+//! /// Round-robin over a few paths.
 //! struct InTurn { paths: u16, next: u16 }
 //!
 //! impl LoadBalancer for InTurn {
@@ -40,9 +40,8 @@
 //! ```
 //!
 //! There are more examples in `examples/`: `own_balancer.rs`, `own_congestion_control.rs`, `own_transport.rs`,
-//! `own_program.rs` (in switches), `own_topology.rs`, `own_workload.rs`, `own_observer.rs`. To run one of them: `cargo
-//! run -p anabranch-sim --example own_balancer`. Items of this crate's interface that are not defined here are
-//! re-exported from the crates on which this crate depends.
+//! `own_program.rs` (in switches), `own_topology.rs`, `own_workload.rs`, `own_observer.rs`. The command
+//! `cargo run -p anabranch-sim --example own_balancer` runs one of them.
 
 pub mod baseline;
 mod gather;

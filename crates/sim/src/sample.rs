@@ -2,9 +2,8 @@
 
 use anabranch_base::{Purpose, stream};
 
-/// A random sample of `count` of the numbers below `runs`, without repetition and in ascending order. If `runs` is at
-/// most `count`, the sample contains all numbers below `runs`. The sample depends only on the three arguments, and is
-/// equal on every machine.
+/// Returns a random sample of `count` of the numbers below `runs`, without repetition and in ascending order. If
+/// `runs` is at most `count`, the sample contains all numbers below `runs`. The sample depends only on the arguments.
 pub fn sample(runs: usize, count: usize, seed: u64) -> Vec<usize> {
     let mut random = stream(seed, 0, Purpose::Sample);
     let mut numbers: Vec<usize> = (0..runs).collect();

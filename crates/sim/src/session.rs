@@ -11,12 +11,9 @@ pub struct Session {
     title: String,
     toml: String,
     facts: ScenarioFacts,
-    /// The files to which the scenario refers, by name.
     files: BTreeMap<String, String>,
     warnings: Vec<Diagnostic>,
-    /// The runs, followed by their baselines.
     points: Vec<RunPoint>,
-    /// The number of runs that are not baselines.
     actual: usize,
     ends: Vec<Option<End>>,
 }
@@ -41,13 +38,12 @@ impl Session {
         Ok(Session { title, toml, facts, files, warnings: examined.warnings, points, actual, ends })
     }
 
-    /// Replaces the warnings of the scenario. A self-contained copy of a scenario is given the warnings of the
-    /// original.
+    /// Replaces the warnings.
     pub fn set_warnings(&mut self, warnings: Vec<Diagnostic>) {
         self.warnings = warnings;
     }
 
-    /// Adds a warning to those of the scenario.
+    /// Adds a warning.
     pub fn warn(&mut self, warning: Diagnostic) {
         self.warnings.push(warning);
     }
@@ -120,7 +116,7 @@ impl Session {
         self.ends.iter().flatten().map(digest).collect()
     }
 
-    /// The results of the run at `index` alone. If it failed or has not ended, it is among the missing runs.
+    /// The results of the run at `index` alone. If the run failed or has not ended, it is among the missing runs.
     pub fn result(&self, index: usize) -> ResultSet {
         let mut set = self.empty();
         self.add_run(&mut set, index, self.ends[index].as_ref(), None);

@@ -1,4 +1,4 @@
-//! The cost of an outage for schemes whose NICs detect losses by a timeout.
+//! The cost of a link outage under DCP.
 
 use anabranch_results::RunRow;
 use anabranch_sim::scenario::{self, Files, Overrides};

@@ -1,4 +1,5 @@
-//! The headers of InfiniBand in RoCEv2: base, RDMA extended and ACK extended transport header.
+//! The InfiniBand headers of RoCEv2: the base transport header (BTH), the RDMA extended transport header (RETH) and
+//! the ACK extended transport header (AETH).
 //!
 //! | BTH | Field |
 //! |---|---|
@@ -215,7 +216,6 @@ pub(crate) fn read_reth(cursor: &mut Cursor<'_>) -> Result<Reth, WireError> {
     })
 }
 
-/// Checks that a length or an offset fits in 32 bits, and returns it.
 pub(crate) fn u32_of(field: &'static str, at: usize, value: u64) -> Result<u32, WireError> {
     u32::try_from(value).map_err(|_| WireError::new(field, at, Fault::TooLarge { value, bits: 32 }))
 }

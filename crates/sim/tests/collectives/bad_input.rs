@@ -1,4 +1,4 @@
-//! Tests of the errors about a wrong `[workload]`.
+//! Tests of the defaults and the errors of collectives in `[workload]`.
 
 use anabranch_sim::scenario::{self, Diagnostic, Files, Overrides, Scenario, WorkloadSpec};
 use anabranch_sim::workload::collective::{CollectiveSpec, Members, Placement};

@@ -27,9 +27,9 @@ const US: u64 = 1_000_000;
 ///
 /// > t(s, c) = max(t(s-1, c) + S + L, end of the chunk before it).
 ///
-/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the previous block. In a
-/// full ring, this is k S, the sending time of a block. In a ring that is not full, it is S + L, the time of one chunk
-/// along its path. The last block takes k S + L to arrive, and its ACK takes 2 (A + d) to return:
+/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the previous block. If k S
+/// is at least S + L, the ring is full. Otherwise, a block begins when the first chunk of the previous block has
+/// arrived. The last block takes k S + L to arrive, and its ACK takes 2 (A + d) to return:
 ///
 /// > CCT = (M - 1) max(k S, S + L) + k S + L + 2 (A + d)
 ///
@@ -124,8 +124,6 @@ fn one_chunk_at_a_time_takes_a_round_trip_each() {
     }
 }
 
-/// The two bandwidths of nccl-tests. The algorithm bandwidth is the number of bytes divided by the CCT. The bus
-/// bandwidth is the algorithm bandwidth times the factor of the collective.
 #[test]
 fn bandwidths_are_those_of_nccl_tests() {
     for (algorithm, factor) in [

@@ -4,8 +4,7 @@ use anabranch_sim::scenario::{self, NoFiles, Overrides};
 use anabranch_sim::workload::collective::Algorithm;
 use anabranch_sim::{Control, run};
 
-/// Fabrics of 16 hosts. The following fabrics are oversubscribed or have links of different rates: the second fat tree
-/// with 2 tiers, `dumbbell`, `cross-dc` and `dcn-plus`.
+/// Fabrics of 16 hosts.
 const FABRICS: [&str; 7] = [
     "kind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"",
     "kind = \"fat-tree\"\nhosts = 16\nhosts_per_tor = 4\ntiers = 2\nlink = \"100Gbps\"",
@@ -16,8 +15,7 @@ const FABRICS: [&str; 7] = [
     DUAL_TOR,
 ];
 
-/// Two servers of eight NICs. The two ports of a NIC lead to two ToRs. The uplinks of a ToR together have a quarter of
-/// the rate of its links to hosts.
+/// Two servers of eight NICs. The two ports of a NIC lead to two ToRs.
 const DUAL_TOR: &str =
     "kind = \"dcn-plus\"\nservers = 2\nnics = 8\nsegment = 1\nspines = 2\nuplinks = 2\nlink = \"100Gbps\"";
 

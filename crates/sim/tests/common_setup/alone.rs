@@ -1,5 +1,5 @@
-//! A single message in an empty network. Schemes keep the path busy at all rates and latencies of links. Exceptions
-//! are listed below, or `check` warns about their rate.
+//! Tests that a message that is alone in the network keeps its path busy, at all rates and latencies of links. Slower
+//! schemes are listed in `EXCEPTIONS`, or `check` warns about their rate.
 
 use super::needs_sites;
 use anabranch_sim::Control;
@@ -84,7 +84,6 @@ fn slowdowns(scenario: &Scenario) -> Vec<(String, f64, bool)> {
     points.iter().map(of).collect()
 }
 
-/// The error text if a slowdown is too large or a warning is unnecessary.
 fn fault_of((name, slowdown, is_warned): &(String, f64, bool)) -> Option<String> {
     let most = EXCEPTIONS.iter().find(|(of, ..)| of == name).map_or(MOST, |(_, most, _)| *most);
     match is_warned {
@@ -143,7 +142,6 @@ fn a_window_of_few_packets_is_not_cut() {
     }
 }
 
-/// The hint of the warning is followed: with an ACK for every packet, no window stalls.
 #[test]
 fn an_ack_for_every_packet_keeps_the_path_busy() {
     for (rate, latency) in [(1, 500), (10, 500), (25, 500), (40, 10), (800, 10)] {

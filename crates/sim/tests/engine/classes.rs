@@ -32,9 +32,9 @@ fn delivered(result: &RunResult, class: &str) -> u64 {
     of_class(result, class).iter().filter_map(|flow| flow.delivery_ps).max().unwrap()
 }
 
-/// Two backlogged classes share a port of 400 Gb/s by their weights. With the weights 14 and 15 they get 193.10 and
-/// 206.90 Gb/s. If the lengths of two messages have the ratio of the weights, both messages end within the last turn.
-/// The port is never idle, so the last packet leaves after the time of all packets.
+/// Two backlogged classes share a port by their weights. If the lengths of two messages have the ratio of the weights,
+/// both messages end at nearly the same time. The port is never idle, so the last packet leaves after the time of all
+/// packets.
 #[test]
 fn weights_divide_a_port_to_the_packet() {
     for (weights, packets) in
@@ -54,7 +54,7 @@ fn weights_divide_a_port_to_the_packet() {
     }
 }
 
-/// The NIC has the same shares: its two messages go to different hosts, and only its own link is shared.
+/// The NIC shares its link by the weights. Its two messages go to different hosts, so they share no other link.
 #[test]
 fn weights_divide_the_link_of_a_nic() {
     let messages = [message("workload", 0, 2, 1_000), message("class.workload", 0, 3, 3_000)];
@@ -66,7 +66,6 @@ fn weights_divide_the_link_of_a_nic() {
     assert!(main.min(storage) + 4 * T >= last, "{main} and {storage}");
 }
 
-/// A higher priority takes the whole port. Its first packet may wait for one packet of the other class.
 #[test]
 fn a_higher_priority_waits_for_one_packet_at_most() {
     let messages = [message("workload", 0, 2, 1_000), message("class.workload", 1, 2, 1_000)];
@@ -126,7 +125,8 @@ fn pfc_pauses_one_class() {
     assert!((295.0..400.0).contains(&free), "{free} Gb/s");
 }
 
-/// The curves of a link's pauses and of their victims are the same in the first class and in a further one.
+/// The curves of a link's pauses and of their victims are the same if the paused traffic is in the first class or in
+/// another class.
 #[test]
 fn curves_of_pauses_have_all_classes() {
     let messages = |table: &str| message(table, 0, 2, 2_000) + &message(table, 1, 3, 4_000);
@@ -244,7 +244,6 @@ fn messages_beside_a_job_of_another_class_have_rows() {
     assert!(result.run.number("slowdown_mean").is_some_and(|mean| mean >= 1.0));
 }
 
-/// Slowdowns by side are those of the compared class too.
 #[test]
 fn slowdowns_of_sides_are_those_of_the_compared_class() {
     let sites = "kind = \"cross-dc\"\ntors = 2\nleaves = 2\nhosts_per_tor = 2\nlink = \"100Gbps\"\nwan_latency = \"50us\"";

@@ -3,10 +3,11 @@
 use super::support::*;
 use proptest::prelude::*;
 
-/// The FCT at the sender of `bytes` bytes over `hops` (h) links with equal rates (ps per byte) and equal `latency` (d,
-/// in ps), through switches without latency. T and A are the serialisation times of a full packet and of an ACK. With
-/// n full packets and a last packet that takes S, the last bit arrives at n*T + (h-1)*T + h*d + S. Its ACK returns
-/// h*(A + d) later. For a message that fits into one packet, S takes the place of every T.
+/// The FCT at the sender, in ps, of `bytes` bytes over h = `hops` links, through switches without latency. A byte
+/// takes `ps_a_byte` ps on each link, and each link has the latency d = `latency` ps. T and A are the serialisation
+/// times of a full packet and of an ACK. If a last packet that takes S follows n full packets, its last bit arrives at
+/// n*T + (h-1)*T + h*d + S. Its ACK returns h*(A + d) later. For a message that fits into one packet, S takes the
+/// place of every T.
 fn alone(bytes: u64, hops: u64, ps_a_byte: u64, latency: u64) -> u64 {
     let full_packets = (bytes - 1) / PAYLOAD;
     let last = bytes - full_packets * PAYLOAD;
@@ -141,9 +142,8 @@ fn a_single_switch_is_two_links_and_its_latency_counts_once_each_way() {
 fn a_slower_trunk_paces_a_dumbbell() {
     let topology = "kind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\ntrunk = \"25Gbps\"\nlink_latency = \"1us\"\ntrunk_latency = \"5us\"\nswitch_latency = \"300ns\"";
     // T1 and T2 are the serialisation times of a full packet on a host's link and on the trunk, d is the latency of a
-    // host's link, and s that of a switch. The first of 100 full packets reaches the trunk after T1 + d + s, the
-    // trunk takes 100 * T2, and the last packet then crosses the last link. The data and the ACK each
-    // cross two switches.
+    // host's link, and s that of a switch. The first of 100 full packets reaches the trunk after T1 + d + s, the trunk
+    // takes 100 * T2, and the last packet then crosses the last link. The data and the ACK each cross two switches.
     let (t1, t2) = (FULL * 80, FULL * 320);
     let there = t1 + US + 300_000 + 100 * t2 + 5 * US + 300_000 + t1 + US;
     let back = ACK * 80 + US + 300_000 + ACK * 320 + 5 * US + 300_000 + ACK * 80 + US;

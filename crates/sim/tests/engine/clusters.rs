@@ -3,9 +3,9 @@
 
 use super::support::*;
 
-/// The FCT of `packets` (n) packets of 4,174 B over `hops` (h) links of 500 ns. T and A are the serialisation times of
-/// a packet and of an ACK in ns. The last byte arrives at (n + h - 1) T + 500 h, and its ACK arrives h (A + 500)
-/// later.
+/// The FCT, in ps, of n = `packets` packets of 4,174 B over h = `hops` links with a latency d of 500 ns. T and A are
+/// the serialisation times of a packet and of an ACK. The last byte arrives at (n + h - 1) T + h d, and its ACK
+/// arrives h (A + d) later.
 pub(super) fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
     let (full, ack, latency) = (4_174 * ps_a_byte, 64 * ps_a_byte, 500_000);
     (packets + hops - 1) * full + hops * latency + hops * (ack + latency)
@@ -233,8 +233,6 @@ fn jitter_does_not_reorder_at_a_port() {
     }
 }
 
-/// A load balancer that uses one entropy value at a time uses one port at a time, and its ideal FCT takes this into
-/// account.
 #[test]
 fn the_ideal_of_a_balancer_that_keeps_a_path_has_one_port() {
     for result in finish_all(&scenario("\"plb\", \"flowlet\"", TWO_PLANES, &messages(&[(0, 1, "1MiB")])), &[])

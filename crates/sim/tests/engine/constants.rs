@@ -1,4 +1,4 @@
-//! Unrelated settings that only change where the engine's synchronisation windows end do not change a run.
+//! Tests that settings that only change where the engine's synchronisation windows end do not change a run.
 
 use super::support::*;
 use anabranch_base::{Purpose, stream};

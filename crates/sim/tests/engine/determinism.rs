@@ -1,4 +1,4 @@
-//! Tests of determinism: runs of a scenario with the same seed have the same digest, in any surroundings.
+//! Tests of determinism: runs of a scenario with the same seed have the same digest.
 
 use super::support::*;
 use anabranch_sim::scenario::RunPoint;

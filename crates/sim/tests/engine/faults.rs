@@ -1,5 +1,4 @@
-//! Faults lose exactly the packets that they should, and every run ends. At the end of every run, the engine itself
-//! checks that packets are conserved.
+//! Tests that faults lose exactly the packets that they should.
 
 use super::support::*;
 use anabranch_base::{Duration, Time};
@@ -117,7 +116,6 @@ fn a_fault_that_ends_is_no_stall_however_long_it_is() {
     }
 }
 
-/// A link that stays down causes a stall, even if there are temporary faults on links without packets.
 #[test]
 fn a_fault_that_nobody_meets_hides_no_stall() {
     let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/down:1\"\nat = \"5us\"\n";
@@ -371,7 +369,7 @@ fn a_degraded_link_takes_its_rate_exactly() {
 }
 
 /// At 1 Mb/s, a packet takes 33 ms. A fault of 10 us must not delay the packet by more than 10 us: 10 bits of the
-/// packet are sent at that rate, and the others at full rate afterwards.
+/// packet are sent at 1 Mb/s, and the others at full rate afterwards.
 #[test]
 fn a_packet_is_held_no_longer_than_the_fault_that_slows_it() {
     let packets = 200;
@@ -417,7 +415,7 @@ fn certain_loss_on_the_only_path_stalls() {
 }
 
 /// Sends 10,000 packets with each of five seeds over a link that loses some of them, and returns the sums over the
-/// seeds. Every loss causes one retransmission.
+/// seeds.
 fn lossy(kind: &str, probability: f64) -> RunResult {
     let bytes = 10_000 * PAYLOAD;
     let text = format!(

@@ -103,9 +103,9 @@ fn incast(seed: u64, rest: &str) -> RunResult {
 /// before the first feedback. After a few round trips the queue is empty. It stays empty as long as the increase per
 /// round trip (8 * 40 Mb/s) is less than the 5 Gb/s that eta leaves free.
 ///
-/// The shares of the flows are even at first and drift apart, because a flow with a larger share sees a shorter queue,
-/// as `cc/hpcc.rs` explains. Windows of 6.8 packets must not be rounded down to whole packets. All flows would then
-/// send six packets, which would hide this effect.
+/// The shares of the flows are even at first and drift apart, because a flow with a larger share sees a shorter queue.
+/// Windows of 6.8 packets must not be rounded down to whole packets. All flows would then send six packets, which
+/// would hide this effect.
 #[test]
 fn an_incast_drains_its_queue_and_shares_evenly_at_first() {
     let result = incast(1, &depth("tor:0/down:8"));
@@ -153,8 +153,7 @@ fn shares_drift_apart_out_of_step_too() {
 
 /// The additive increase makes the shares of a new and an old flow converge (HPCC, section 3.3). Two paced flows that
 /// are in step are an exception. If one flow sends 12 packets while the other flow sends 11, the same packets meet in
-/// the queue in every round. A model of the published simulator's rules shows this effect too, with exact times and
-/// telemetry.
+/// the queue in every round.
 #[test]
 fn flows_that_begin_apart_come_to_even_shares() {
     let flow = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"500us\"\nqps = \"0-1\"\n";
@@ -201,7 +200,6 @@ fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
     assert!(fabrics > 1_000_000.0, "{fabrics} B");
 }
 
-/// Between data centres, the base RTT of the path is long. A flow that is alone keeps the link busy up to eta.
 #[test]
 fn a_flow_over_a_long_line_settles_at_eta_too() {
     let text = "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\
@@ -274,7 +272,7 @@ fn runs_are_the_same_observed_or_not() {
 }
 
 /// Telemetry records are stored separately from the packets, so a program may change and hold packets. ConWeave
-/// reroutes HPCC's packets away from a link that other flows fill. The engine checks that no telemetry record is lost.
+/// reroutes HPCC's packets away from a link that other flows fill.
 #[test]
 fn hpcc_and_conweave_run_together() {
     let text = r#"

@@ -1,5 +1,5 @@
-//! No message is faster than its ideal FCT: not on several queue pairs, not over slower or different links, and not if
-//! a short last packet overtakes the others.
+//! Tests that no message is faster than its ideal FCT, even on several queue pairs, over slower or different links, or
+//! with a short last packet that overtakes the others.
 
 use super::support::*;
 use proptest::prelude::*;

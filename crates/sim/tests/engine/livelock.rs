@@ -66,8 +66,6 @@ fn retransmissions_in_step_are_a_stall() {
     }
 }
 
-/// The stall limit only changes the end of the run. The run ends at its first event after the limit. That event is a
-/// timeout, and timeouts may have doubled several times by then.
 #[test]
 fn patience_is_that_of_the_scenario() {
     for (stall, from, to) in [("2ms", 6_000, 12_500), ("50ms", 54_000, 95_000)] {

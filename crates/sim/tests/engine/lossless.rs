@@ -142,7 +142,6 @@ mod line {
         finish(&with_threshold(points[0].clone(), THRESHOLD, None))
     }
 
-    /// The delivery time of the last byte.
     pub fn delivered(result: &RunResult) -> u64 {
         result.flows.iter().filter_map(|flow| flow.delivery_ps).max().expect("flows that ended")
     }
@@ -379,7 +378,6 @@ fn half_a_cable_that_is_down_loses_what_pauses_would_have_saved() {
     assert!(down(true).is_ok());
 }
 
-/// The smallest headroom that the check accepts exceeds the need of the worst case by less than a packet.
 #[test]
 fn the_headroom_asked_for_is_tight_within_a_packet() {
     let checked = |bytes: u64| {
@@ -395,7 +393,6 @@ fn the_headroom_asked_for_is_tight_within_a_packet() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Nothing is lost for any rates, latencies, message sizes and thresholds.
     #[test]
     fn no_dumbbell_loses_anything(
         link in 20u64..400, trunk in 20u64..400, latency in 0u64..3000, trunk_latency in 0u64..9000,

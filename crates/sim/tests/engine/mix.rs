@@ -22,7 +22,6 @@ fn scenario(scheme: &str, set: &str) -> String {
     format!("schemes = [{scheme:?}]\nseeds = [3]\n{FABRIC}[set]\n{set}\n")
 }
 
-/// The entropy values of received packets, for each queue pair.
 #[derive(Default)]
 struct Entropies(BTreeMap<QpId, BTreeSet<u16>>);
 

@@ -3,7 +3,7 @@
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// Eight NICs of eight ports, four under each ToR of a plane.
+/// Eight NICs of eight ports. Each ToR of a plane has four of the NICs.
 fn planes(scheme: &str, uplinks: u32, set: &str, rest: &str) -> RunResult {
     let text = format!(
         r#"
@@ -151,8 +151,8 @@ fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
 }
 
 /// Eight of 16 entropy values are in use, one in each plane. The path of one entropy value loses 20 % of the packets.
-/// The sender retires this entropy value, and more than 99 % of the rate are left. Each of the three runs detects
-/// losses by a different rule: by packets out of order, by later packets of the same path, or by timeouts alone.
+/// The sender retires this entropy value and keeps more than 99 % of the rate. Each of the three runs detects losses
+/// by a different rule: by packets out of order, by later packets of the same path, or by timeouts alone.
 #[test]
 fn a_lossy_path_is_left() {
     let set = "\"mrc.lb.evs\" = 16\n\"mrc.lb.active\" = 8\n";
@@ -195,8 +195,6 @@ fn a_plane_that_comes_back_is_used_again() {
     }
 }
 
-/// Seven senders share the link of one receiver. Another receiver on the same ToR still gets the full rate of its own
-/// link.
 #[test]
 fn an_incast_leaves_its_neighbour_alone() {
     let senders =

@@ -245,7 +245,6 @@ fn threads_do_not_matter_to_servers() {
     }
 }
 
-/// The resolved scenario can be parsed again, and contains the defaults.
 #[test]
 fn servers_of_the_topology_are_resolved() {
     let text = |server: &str| {
@@ -316,8 +315,8 @@ fn nccl_tests_are_collectives_of_each_size() {
         let expected = result.jobs[0].bytes as f64 * 1e3 / result.jobs[0].cct_ps.unwrap() as f64 * 14.0 / 8.0;
         assert!((busbw - expected).abs() < 1e-9 * expected, "{busbw} {expected}");
     }
-    // Each GPU sends to the next one. Three of four messages stay within the server, and the fourth reaches its rail
-    // with PXN.
+    // Each GPU sends to the next one. Three of four messages stay within the server, and the fourth reaches the rail
+    // of its receiver over NVLink (PXN).
     let sent = finish_all(
         &of(
             "operation = \"sendrecv\"\nmin_bytes = \"128KiB\"\nmax_bytes = \"256KiB\"\nstep_bytes = \"128KiB\"\nchunk = \"1MiB\"",
@@ -330,7 +329,6 @@ fn nccl_tests_are_collectives_of_each_size() {
     assert_eq!(hops, [2 * packet_hops(32, 2), 2 * packet_hops(64, 2)]);
     let algbw = |result: &RunResult| (result.run.algbw_gbytes_per_sec, result.run.busbw_gbytes_per_sec);
     assert!(sent.iter().map(algbw).all(|(algbw, busbw)| algbw.is_some() && algbw == busbw));
-    // The resolved scenario is a sweep too, and can be parsed again.
     let text = of("operation = \"alltoall\"\nmin_bytes = \"64KiB\"\nmax_bytes = \"128KiB\"");
     let resolved = read(&text, &[]).to_toml();
     assert!(resolved.contains("\"workload.bytes\" = [\"64KiB\", \"128KiB\"]"), "{resolved}");

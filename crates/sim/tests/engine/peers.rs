@@ -1,4 +1,4 @@
-//! Published inputs run to completion, and distributions agree with those of other simulators.
+//! Tests that published inputs run to completion, and that distributions agree with those of other simulators.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -168,8 +168,6 @@ fn slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// RoCEv2 over PFC with ConWeave in the ToRs. The P99 depends on the deadline of a reply. With 12.36 us (a round trip
-/// between hosts plus 4 us), the P99 is 9 % higher than with 8 us.
 #[test]
 fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{ROCEV2}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -194,9 +192,8 @@ fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
 
 /// IRN on the same fabric without PFC.
 ///
-/// No queue grows to its limit (nor to 2 MB), so nothing is lost. The cost of a loss is not compared, because the
-/// simulators differ. At the first SACK, ConWeave's simulator retransmits all data that has no SACK. This simulator
-/// follows IRN's paper.
+/// No queue grows to its limit, so nothing is lost. The cost of a loss is not compared, because the simulators differ.
+/// At the first SACK, ConWeave's simulator retransmits all data that has no SACK. This simulator follows IRN's paper.
 #[test]
 fn irns_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -285,7 +282,8 @@ fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult
 }
 
 /// The mean, P50, P95 and P99 of the FCT divided by the reference's ideal FCT. That ideal is the sum of the latencies
-/// in both directions, 1,000 B per hop, and every byte with its headers at line rate. A quotient below 1 counts as 1.
+/// in both directions, plus the time at line rate of 1,000 B per hop and of all bytes with headers. A quotient below 1
+/// counts as 1.
 fn slowdowns(result: &RunResult) -> [f64; 4] {
     let mut slowdowns: Vec<f64> = result
         .flows
@@ -363,9 +361,8 @@ fn distributions_agree_with_the_reference() {
     );
 }
 
-/// Four ToRs each have an uplink at half the rate. Only the upward direction is slow, as in the reference. A rate fault
-/// in both directions would also slow the downlinks and make spraying 8 % worse. In the reference, half the rate also
-/// means half the queue, which cannot be configured here.
+/// Four ToRs each have an uplink at half the rate. Only the upward direction is slow, as in the reference. A rate
+/// fault in both directions would also slow the downlinks.
 #[test]
 fn distributions_agree_where_uplinks_are_slow() {
     let text = REFERENCE.replace("\"reps\", \"ops\", \"ecmp\"", "\"reps\", \"ops\"");
@@ -394,12 +391,7 @@ const OVER_DEAD_UPLINKS: [u32; 128] = [
 
 /// OPS with 8 MiB per message on the fabric of [`REFERENCE`]. In each of four ToRs, the upward direction of one uplink
 /// is dead from 60 us on. Each lost packet waits for a timeout, and counts as in flight until then. The reference has
-/// no row for this case. The simulator published with REPS has a mean of 383 us and a P99 of 1,426 us. This program's
-/// results are 3.1 and 6.0 % lower; two standard errors of the difference are 3.3 and 6.3 %. The results depend on two
-/// rules. If the SACK bits of an ACK began at the acknowledged packet itself, and a packet had to fit into the window
-/// as a whole, the results would be 22.6 and 62 % higher (469.5 and 2,316 us). In the reference, the bits begin at the
-/// PSN itself if the packet was marked or carried an ACK request. With that rule, the results would be 0.9 and 4.4 %
-/// higher.
+/// no row for this case. The simulator published with REPS has a mean of 383 us and a P99 of 1,426 us.
 #[test]
 fn distributions_agree_where_uplinks_are_dead() {
     let lines = OVER_DEAD_UPLINKS.iter().enumerate();

@@ -140,7 +140,8 @@ fn a_loss_on_the_last_hop_waits_for_a_timeout() {
     assert_eq!(extra(&result, "nacks"), 0.0);
 }
 
-/// A dead link: with failure handling, Themis stops using it. Without, flows have timeouts until routing reacts.
+/// With failure handling, Themis stops using a dead link. Without failure handling, flows have timeouts until routing
+/// reacts.
 #[test]
 fn failure_handling_avoids_a_dead_link() {
     let text = r#"

@@ -65,7 +65,6 @@ fn a_message_is_split_over_four_queue_pairs() {
     }
 }
 
-/// If each part has the same number of full packets, the split costs no time.
 #[test]
 fn four_equal_parts_take_as_long_as_the_whole() {
     for packets in [1, 3, 50] {

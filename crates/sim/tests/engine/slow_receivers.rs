@@ -210,7 +210,6 @@ fn a_watchdog_ends_a_storm_at_its_second_poll() {
     assert_eq!(result.run.faults[0].packets_refused, result.run.drops);
 }
 
-/// Without a watchdog the victim waits as long as the storm, which the error names.
 #[test]
 fn without_a_watchdog_a_storm_stalls_its_victims() {
     let messages = [(0, 1, "1MiB", "60ms"), (0, 3, "1MiB", "60ms")];

@@ -53,12 +53,10 @@ pub fn finish(point: &RunPoint) -> RunResult {
     result
 }
 
-/// Runs every point of a scenario. All of them must finish.
 pub fn finish_all(text: &str, files: &Named<'_>) -> Vec<RunResult> {
     points(text, files).iter().map(finish).collect()
 }
 
-/// Runs a scenario that must have one point and finish.
 pub fn finish_one(text: &str, files: &Named<'_>) -> RunResult {
     let mut results = finish_all(text, files);
     assert_eq!(results.len(), 1, "the scenario has several runs");
@@ -74,13 +72,11 @@ pub fn peers() -> Option<PathBuf> {
     folder
 }
 
-/// The text of a file below `folder`.
 pub fn peer_file(folder: &std::path::Path, name: &str) -> String {
     let path = folder.join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Whether the long forms of tests are to run.
 pub fn long() -> bool {
     std::env::var_os("ANABRANCH_LONG").is_some()
 }
@@ -122,7 +118,6 @@ pub fn time_on_wire(bytes: u64, rate: u64) -> u64 {
     (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
 }
 
-/// One directed link of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
     /// The rate in bits per second.

@@ -111,7 +111,6 @@ fn came_under(point: &RunPoint, control: &Control) -> Came {
 }
 
 impl Came {
-    /// Panics with the first difference between two outcomes.
     pub fn assert_is(&self, other: &Came, what: &str) {
         assert_eq!(self.error, other.error, "{what}");
         let (Some(one), Some(other)) = (&self.result, &other.result) else {
@@ -272,7 +271,6 @@ trigger id 6 oneshot
 fn chains_of_triggers_over_hosts_and_split_queue_pairs() {
     let text = format!("{LEAF_SPINE}[workload]\nfile = \"chains.cm\"\n{}", measures());
     let settings = |name: &str| {
-        // Each message is split over three queue pairs, also under MP-RDMA.
         format!("[set]\n\"{name}.qps\" = 3\n{}", program_at_tors(name))
     };
     compare(&text, &[("chains.cm", CHAINS)], settings);

@@ -51,7 +51,6 @@ fn crowded(name: &str) -> String {
     format!("[set]\n{}{}{}", program_at_tors(name), tight(name), short_timeouts(name))
 }
 
-/// A host becomes unreachable in the middle of its message.
 #[test]
 fn stalled() {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"host:3\"\nat = \"3us\"\nboth_directions = true\n";
@@ -64,7 +63,6 @@ fn stalled() {
     assert_eq!(said.values().copied().collect::<Vec<_>>(), [schemes().len(); 2], "{said:?}");
 }
 
-/// The time limit is reached in the middle of the run, and near its end.
 #[test]
 fn out_of_time() {
     for max_time in ["7us", "11us"] {
@@ -84,7 +82,6 @@ fn out_of_events_and_packets() {
     }
 }
 
-/// The run has one curve, with a point per event. The limit on points ends the run before any time limit does.
 #[test]
 fn out_of_room_for_curves() {
     let measures = "[[measure]]\nseries = \"sender-rtt\"\nqps = \"all\"\n";

@@ -2,7 +2,6 @@
 
 use super::support::*;
 
-/// One message that crosses two switches.
 fn one(scheme: &str, bytes: &str, seeds: u32, rest: &str) -> String {
     let seeds: Vec<u32> = (1..=seeds).collect();
     format!(

@@ -48,8 +48,9 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// DCP, section 4.2: with the computed weight, the control queue drains the headers that N - 1 ports can send to one
-/// port if all packets are trimmed. Packets are 18.5 times as long as their headers, so N may be up to 19.
+/// DCP, section 4.2: in a switch with N ports and the computed weight, the control queue drains the headers that N - 1
+/// ports can send to one port if all packets are trimmed. Packets are 18.5 times as long as their headers, so N may be
+/// up to 19.
 #[test]
 fn no_header_is_lost_in_any_incast_up_to_n_minus_1_at_the_computed_weight() {
     for hosts in [3, 4, 6, 8, 11, 16, 18, 19] {
@@ -96,7 +97,7 @@ fn full_queues(receivers: u32, buffer: &str, set: &str) -> RunResult {
 
 /// The buffer B has room for 283.8 packets. A queue of x packets accepts another one if x + 1 <= alpha (B - x), where
 /// B - x is the free part of the buffer. With an alpha of 1 this is true up to x = 141.4, so the queue grows to 142
-/// packets. With 1/2 it is true up to x = 93.9, so the queue grows to 94 packets.
+/// packets. With an alpha of 1/2 it is true up to x = 93.9, so the queue grows to 94 packets.
 #[test]
 fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
     let whole = "\"dcp.fabric.trim\" = false\n";
@@ -105,8 +106,7 @@ fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
         assert_eq!(result.run.peak_queue_bytes, packets * 1_057, "alpha {alpha}");
         assert!(result.run.drops > 1_000, "{}", result.run.drops);
     }
-    // With trimming, packets that do not fit are trimmed. ACKs and headers in the data queue also count. A buffer that
-    // can hold all packets refuses none.
+    // With trimming, packets that do not fit are trimmed. A buffer that can hold all packets refuses none.
     for set in ["", "\"dcp.fabric.acks_with_data\" = true"] {
         let trimmed = full_queues(2, "300KB", set).run;
         assert!(

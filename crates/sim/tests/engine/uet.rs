@@ -41,7 +41,6 @@ fn messages(all: impl IntoIterator<Item = String>) -> String {
     format!("kind = \"messages\"\n{}", all.into_iter().collect::<String>())
 }
 
-/// `senders` hosts send 2 MB each to host 0 at the same time.
 fn incast(senders: u32) -> String {
     format!("kind = \"incast\"\ndegree = {senders}\ntarget = 0\nbytes = \"2MB\"\n")
 }
@@ -74,10 +73,10 @@ fn short_flows_take_as_long_as_in_uet_htsim() {
 /// of host 15 needs 2,440 us for 15 messages, and the path adds at least 4.7 us.
 ///
 /// Under RCCC pulls are paced at 0.99 of the link, so the last flow ends before 2,440 / 0.99 + 14 = 2,479 us. Under
-/// NSCC the last flow is alone at the end. Without queueing its window grows by 4 MTU * a * b = 16.9 KB per round
-/// trip. Even from nothing, the window is a BDP (175 KB) after 10.4 round trips. The link is idle for half of this
-/// time, so the last flow ends before 2,440 + 14 + 73 = 2,527 us. uet-htsim has 2,478.5 us for NSCC, 2,464.4 us for
-/// RCCC and 2,462.9 us for both together.
+/// NSCC the last flow is alone at the end. Without queueing its window grows by 16.9 KB per round trip. Even from 0,
+/// the window is a BDP (175 KB) after 10.4 round trips. The link is idle for half of this time, so the last flow ends
+/// before 2,440 + 14 + 73 = 2,527 us. uet-htsim has 2,478.5 us for NSCC, 2,464.4 us for RCCC and 2,462.9 us for both
+/// together.
 ///
 /// Under RCCC all flows end at about the same time. The flow from under the receiver's ToR ends first, after 2,368 us
 /// in uet-htsim. Under NSCC the shorter round trip of this flow gives it a larger share, and it ends after 1,273.6 us.
@@ -125,7 +124,6 @@ fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
     );
 }
 
-/// Ports to hosts may have queues of another length, and no ECN marking.
 #[test]
 fn the_last_hop_may_have_queues_of_its_own() {
     let run = |set: &str| {
@@ -159,8 +157,9 @@ bytes = "500KB"
     assert_eq!((longer.peak_queue_bytes, longer.ecn_marks), (20 * FULL, 0));
 }
 
-/// With `queues_follow_rate`, a link at a quarter of its rate has a quarter of the queue and of the ECN thresholds, and always room
-/// for a packet. In uet-htsim a queue of 43 packets and thresholds of 9 and 35 are 44,612 B, 9,337 B and 36,312 B then.
+/// With `queues_follow_rate`, a link at a quarter of its rate has a quarter of the queue and of the ECN thresholds,
+/// and always room for a packet. In uet-htsim a queue of 43 packets and thresholds of 9 and 35 are 44,612 B, 9,337 B
+/// and 36,312 B then.
 #[test]
 fn the_queue_of_a_slow_link_may_follow_its_rate() {
     let run = |rate: &str, set: &str| {
@@ -198,7 +197,8 @@ at = "0us"
     assert_eq!(run("25Gbps", follows).peak_queue_bytes, 10 * FULL);
     assert_eq!(run("100Gbps", follows).peak_queue_bytes, 43 * FULL);
     assert_eq!(run("1Gbps", follows).peak_queue_bytes, FULL);
-    // Of ten packets that wait, nine stay when one leaves. Thresholds of a quarter of 36 and 40 packets mark none of them.
+    // Of ten packets that wait, nine stay when one leaves. Thresholds of a quarter of 36 and 40 packets mark none of
+    // them.
     let none =
         format!("{follows}\"*.fabric.ecn_kmin\" = \"36packets\"\n\"*.fabric.ecn_kmax\" = \"40packets\"");
     assert_eq!(run("25Gbps", &none).ecn_marks, 0);
@@ -336,8 +336,8 @@ at = "20us"
     }
 }
 
-/// Requests of RCCC carry the state of congestion control, 4 B (UET 1.0.3). In the setup `uet-htsim`, the headers of
-/// all three schemes have 64 B. Under `mrc-no-trim`, switches do not trim, and hold 5 BDP.
+/// Data packets of RCCC carry 4 B of congestion control state (UET 1.0.3, CC requests). In the setup `uet-htsim`, the
+/// headers of all three schemes have 64 B. Under `mrc-no-trim`, switches do not trim, and hold 5 BDP.
 #[test]
 fn setups_have_headers_of_credit_and_queues_that_drop() {
     let scheme = |name: &str, setup: &str| {

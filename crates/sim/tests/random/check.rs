@@ -288,8 +288,8 @@ fn half_down(point: &RunPoint) -> bool {
     point.faults.iter().any(half)
 }
 
-/// Whether a run may reach a limit. Any run may reach a small limit, or the longest time that can be simulated. Only
-/// a run with much data to send or a lasting fault may reach the other limits on events and time.
+/// Whether a run may reach a limit. Any run may reach a small limit, or the longest time that can be simulated. Only a
+/// run with much data to send or a lasting fault may reach a larger limit on events or time.
 fn may_reach(point: &RunPoint, limit: &str, run_end: &RunResult) -> bool {
     match limit {
         "max_events" => point.limits.max_events < MOST_EVENTS || run_end.run.packet_hops > MOST_EVENTS / 20,
@@ -301,7 +301,6 @@ fn may_reach(point: &RunPoint, limit: &str, run_end: &RunResult) -> bool {
     }
 }
 
-/// The reason why no new data may arrive for a long time, if there is one.
 fn may_stall(point: &RunPoint) -> Option<&'static str> {
     point.faults.iter().any(|fault| fault.duration.is_none()).then_some("stalled by a lasting fault")
 }

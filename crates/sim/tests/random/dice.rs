@@ -28,7 +28,6 @@ impl Dice {
         self.within(1 << bits, (2 << bits) - 1).clamp(least, most)
     }
 
-    /// True with a probability of `percent` %.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }

@@ -11,7 +11,6 @@ use std::fmt::Write as _;
 /// The limit on the events of a run, if the case draws no limit.
 pub const MOST_EVENTS: u64 = 2_000_000;
 
-/// A case, which is determined by its seed.
 pub struct Case {
     pub seed: u64,
     pub text: String,
@@ -76,7 +75,6 @@ fn host_fault(dice: &mut Dice, fabric: &Fabric) -> String {
     text
 }
 
-/// A class of storage beside the traffic of the case.
 fn class(dice: &mut Dice, fabric: &Fabric) -> String {
     let (scheme, weight, priority) =
         (dice.pick(&["rocev2", "ecmp", "strack", "irn-ecmp"]), dice.within(1, 9), dice.within(0, 1));

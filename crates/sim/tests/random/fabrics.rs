@@ -15,7 +15,7 @@ pub struct Fabric {
     switches: Vec<&'static str>,
     /// The number of data centres.
     pub sites: u32,
-    /// Whether the longest path is too long for timeouts that are meant for a single data centre.
+    /// Whether the longest path may be too long for timeouts that are meant for a single data centre.
     pub is_long: bool,
     /// Whether the fabric is a tree in which the numbers of ports are powers of two.
     pub is_regular: bool,

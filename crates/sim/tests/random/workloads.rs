@@ -8,14 +8,13 @@ use std::fmt::Write as _;
 /// The approximate limit on the total bytes of a workload without random arrivals.
 const MOST: u64 = 1_200_000;
 
-/// The start times of messages.
 #[derive(Clone, Copy)]
 pub enum Starts {
     /// Independent times within 300 us.
     AnyTime,
     /// Nearly simultaneous times that are at most `most` ns apart.
     Jittered { at: u64, most: u64 },
-    /// Bursts at multiples of `gap` ns, which is usually far longer than a burst takes.
+    /// Bursts at multiples of `gap` ns. A gap is usually far longer than a burst.
     FarApart { gap: u64 },
 }
 

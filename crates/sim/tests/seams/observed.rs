@@ -36,7 +36,6 @@ every = "5us"
 qps = "0-3"
 "#;
 
-/// An observer that counts transmissions, deliveries, drops, pauses and the victims of pauses.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
     transmitted: u64,

@@ -119,7 +119,6 @@ impl Recorder for Log {
     }
 }
 
-/// An observer whose curve has a point for each drop.
 #[derive(Default)]
 struct Drops(Vec<(Time, f64)>);
 
@@ -220,7 +219,6 @@ fn one_whose_joining_has_an_order_sees_the_same_on_any_number_of_threads() {
     assert_ne!(seen_of[0], seen_of[1]);
 }
 
-/// With eight threads, the slow receiver and the switch that sends to it are in different threads.
 #[test]
 fn drops_at_slow_receivers_are_the_same_on_any_number_of_threads() {
     let fault =

@@ -129,7 +129,8 @@ fn with(set: &str) -> String {
         .replace("\n[topology]", "\nschemes = [\"reps\"]\n[topology]")
 }
 
-/// The error of the run of `mine`, whose kind must be the same on 1 and on 3 threads, while the run of REPS succeeds.
+/// Returns the error of the run of `mine`. Its kind must be the same on 1 and on 3 threads, and the run of REPS must
+/// succeed.
 fn error(set: &str) -> RunError {
     let points = scenario(&registry(), &with(set)).points().unwrap();
     let errors = [1, 3].map(|threads| {
@@ -224,7 +225,6 @@ fn a_panic_of_a_topology_or_a_workload_is_told_where_it_is_chosen() {
     }
 }
 
-/// An observer that panics when it sees the first packet.
 struct PanickingObserver;
 
 impl Observer for PanickingObserver {

@@ -14,7 +14,6 @@ use anabranch_sim::scenario::{NoFiles, Overrides, read, read_with};
 use anabranch_sim::workload::Start;
 use anabranch_sim::{Bytes, Duration, Parameter, Parameters, Rate, Registry, Time, run};
 
-/// A registry with copies of built-in components under other names.
 fn copies() -> Registry {
     let ack_every = || Parameter::new("ack_every", 1u32, "packets that an ACK answers");
     let sack = |parameters: &Parameters| SackConfig {
@@ -337,7 +336,6 @@ fn what_a_workload_does_wrong_is_an_error() {
     }
 }
 
-/// A program that changes entropy values by the path map.
 struct Steering(Vec<u16>);
 
 impl Program for Steering {

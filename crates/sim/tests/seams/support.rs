@@ -4,7 +4,6 @@ use anabranch_sim::results::FlowRow;
 use anabranch_sim::scenario::{NoFiles, Overrides, Scenario, read_with};
 use anabranch_sim::{Control, Registry, RunResult, run};
 
-/// Parses and checks a valid scenario.
 pub fn scenario(registry: &Registry, text: &str) -> Scenario {
     let read = read_with(registry, "test.toml", text, &NoFiles, &Overrides::default());
     let checked = read.and_then(|scenario| scenario.check().map(|_| scenario));

@@ -74,7 +74,7 @@ fn ring(ranks: u32) -> String {
         writeln!(text, "<gpu id=\"{rank}\">\n<tb id=\"0\" send=\"{next}\" recv=\"{before}\" chan=\"0\">")
             .unwrap();
         for step in 0..2 * (ranks - 1) {
-            // Block r - s is sent in step s, and the block before it is received.
+            // In step s, rank r sends block r - s and receives the block before it.
             let sent = (rank + 2 * ranks - step % ranks) % ranks;
             let received = (sent + ranks - 1) % ranks;
             let kind = if step < ranks - 1 { "rrc" } else { "r" };
@@ -137,7 +137,6 @@ fn weight_gradients_are_reduced_beside_what_follows() {
     assert_eq!(cct(8, SIMAI, file), experts + (1_000 + 1_000 + 1_000_000) * NS);
 }
 
-/// A protobuf message that is encoded by hand.
 #[derive(Clone, Default)]
 pub(super) struct Proto(Vec<u8>);
 
@@ -177,7 +176,7 @@ pub(super) fn node(id: u64, kind: u64, after: &[u64]) -> Proto {
     after.iter().fold(node, |node, before| node.number(5, *before))
 }
 
-/// The file of a rank: its metadata and its nodes. Each of them is preceded by its length.
+/// The file of a rank: its metadata and its nodes, each preceded by its length.
 pub(super) fn file(nodes: &[Proto]) -> Vec<u8> {
     let about = Proto::default().bytes(1, b"0.0.4");
     let all = std::iter::once(&about).chain(nodes);
@@ -316,8 +315,8 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
 }
 
-/// This case covers one file for all ranks, hosts from a list and from a file, and parallel streams. `runtime` is the
-/// duration, and `comm_size` is the number of bytes that a rank has before the collective.
+/// `runtime` is the duration in microseconds, and `comm_size` is the number of bytes that a rank has before the
+/// collective.
 #[test]
 fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
     let coll = |id, kind, after: &[u64]| {

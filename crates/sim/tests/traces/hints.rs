@@ -7,7 +7,7 @@ use super::*;
 use anabranch_sim::scenario::Diagnostic;
 use mistakes::{of_cm, of_connections, of_goal, of_msccl, of_shapes, of_simai, of_topo};
 
-/// The place in the file where the text of a correction is written.
+/// The place where the text of a correction is written.
 #[derive(Clone, Copy, Debug)]
 enum FixPlace {
     /// In the line of the error, in place of this text.
@@ -34,9 +34,7 @@ enum FixPlace {
     Scenario,
 }
 
-/// A mistake in a file, with its correction.
 struct Mistake {
-    /// The valid file.
     meant: &'static str,
     /// A text in the valid file, and the wrong text that replaces it.
     written: (&'static str, &'static str),
@@ -66,7 +64,6 @@ fn mistake(
     Mistake { meant, written, line, help, write }
 }
 
-/// A scenario that refers to the file.
 fn around(kind: FileFormat, keys: &str) -> String {
     let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"400Gbps\"\n";
     match kind {
@@ -91,7 +88,6 @@ fn name(kind: FileFormat) -> &'static str {
     }
 }
 
-/// The fabric and the messages that result from a file.
 fn read(kind: FileFormat, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), Diagnostic> {
     let folder = Folder([(name(kind).to_owned(), file.as_bytes().to_vec())].into());
     let scenario = scenario::read("s.toml", &around(kind, keys), &folder, &Overrides::default())?;
@@ -109,7 +105,6 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     let Err(error) = read(kind, &wrong, "") else { panic!("nothing is wrong with:\n{wrong}") };
     assert_eq!((error.span.file.as_str(), error.span.line.unwrap_or(0)), (name(kind), line), "{error}");
     assert_eq!(error.help().as_deref().unwrap_or_default(), help, "{error}");
-    // If `help` is empty, the message itself contains the correction or states what to remove.
     let message = &error.message;
     let says = |line: &str| match help.is_empty() {
         true => message.contains(line) || message.contains("remove one"),
@@ -162,9 +157,10 @@ fn follow(kind: FileFormat, mistake: &Mistake) -> String {
     }
 }
 
-/// Corrections of the readers that this test cannot apply to a file, in groups that each have a reason.
+/// Corrections of the file readers that this test does not apply, with the reasons.
 const NOT_FOLLOWED: &[(&str, &str)] = &[
-    // The correction changes keys of the scenario. `servers.rs` tests those of shares and of the order of ranks.
+    // The correction changes keys of the scenario. `servers.rs` tests the corrections of shares and of the order of
+    // ranks.
     ("cm.rs", "a unit of time cannot be 0"),
     ("simai.rs", "are no share of its groups"),
     ("simai.rs", "has layers 1 to"),
@@ -311,8 +307,8 @@ fn what_is_offered_for_a_file_works_there() {
     assert_eq!(unused, [("", ""); 0], "nobody offers this any more");
 }
 
-/// Chakra traces are written by tools, so corrections change the file of groups or state that such a file must be
-/// named.
+/// Chakra traces are written by tools, so corrections change the file of groups or state that the scenario must name
+/// such a file.
 #[test]
 fn what_is_offered_for_groups_of_chakra_works() {
     use super::formats::{BOOL, INT64, file, node};

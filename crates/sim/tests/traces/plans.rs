@@ -9,7 +9,7 @@ const R: u64 = 80 * 20;
 
 /// A GPU with one channel of the given kind to each of the GPUs `others`, and with an input and an output of `chunks`
 /// chunks. Remote buffers 0 and 1 are the output and the scratch buffer of the first of `others`. Remote buffers 2 and
-/// 3 are those of the second one, and so on.
+/// 3 belong to the second of `others`, and so on.
 fn gpu(id: u32, kind: &str, chunks: u32, others: &[u32], blocks: &[&[String]]) -> String {
     let counted =
         |numbers: std::ops::Range<usize>| numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(", ");

@@ -132,7 +132,6 @@ fn a_collective_within_servers_is_its_closed_form() {
     }
 }
 
-/// Chunks follow each other around a ring that leaves and enters servers.
 #[test]
 fn a_ring_over_servers_is_the_same_on_any_number_of_threads() {
     let file = simai(8, 8, &["1000 ALLREDUCE 3000000 5000 ALLTOALL 100000 1000 NONE 0"]);
