@@ -23,7 +23,6 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// The bytes that have not been read.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
@@ -82,7 +81,6 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The bytes of a 24-bit number that will be written at `at`.
 pub fn u24_bytes(field: &'static str, at: usize, value: u32) -> Result<[u8; 3], WireError> {
     let [high, a, b, c] = value.to_be_bytes();
     match high {

@@ -102,13 +102,11 @@ pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
     }
     let (end, ip) = (received.payload_at, received.route.ip);
     bytes.truncate(end);
-    // The padding is cut off as well.
     bytes[ip.bth() + 1] &= !0x30;
     shorten(bytes, &ip, TRIMMED_CLASS);
     Ok(())
 }
 
-/// The fields found after a packet's BTH.
 struct Body {
     repr: Repr,
     extension: Extension,
@@ -342,7 +340,6 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Reads an endpoint request or response of `mrc`.
 fn read_endpoint(cursor: &mut Cursor<'_>) -> Result<Repr, WireError> {
     let value = cursor.u16("entropy value or ports")?;
     let flags = cursor.with_reserved("flags of an endpoint packet", 0b1111_0000)?;

@@ -110,7 +110,6 @@ impl Tail {
         &self.bytes[..self.length]
     }
 
-    /// The tail of a frame with this many bytes of padding.
     fn of(head: &[u8], payload: &[u8], pad: usize, has_icrc: bool) -> Tail {
         let mut tail = Tail { length: pad, ..Tail::default() };
         if has_icrc {

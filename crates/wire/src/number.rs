@@ -73,8 +73,6 @@ mod tests {
         assert_eq!(latest_time(0x2345, 16, at(0xffff), tick), Time(tick.0 * 0x1_2345));
         assert_eq!(latest_time(0x2345, 16, at(0x1_0000), tick), Time(tick.0 * 0x2_2345), "wrapped");
         assert_eq!(latest_time(ticks(sent, tick) as u32, 32, at(0xffff_ffff), tick), Time(tick.0 * 0x1_2345));
-        // The only time with these bits would be in the future, which is impossible. The result is then the start of
-        // the run.
         assert_eq!(latest_time(9, 16, Time::ZERO, tick), Time::ZERO);
     }
 }
