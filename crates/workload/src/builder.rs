@@ -146,7 +146,6 @@ impl WorkloadBuilder {
         last_id(self.step_activations.len());
     }
 
-    /// Sets the number of activations for which the step with gate `step` waits.
     pub(super) fn set_needs(&mut self, step: GateId, needs: u32) {
         if let Opens::Step(number) = self.workload.gates[step.index()].opens {
             self.workload.steps[number as usize].needs = needs;

@@ -236,7 +236,7 @@ fn no_failures() -> Problem {
     )
 }
 
-/// The largest id or count. As in htsim, both have 32 bits.
+/// The largest id or count. Ids and counts have 32 bits, as in htsim.
 const MOST: u64 = u32::MAX as u64;
 
 fn node(word: &str, what: &str, nodes: u64) -> Result<u32, Problem> {

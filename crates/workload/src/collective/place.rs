@@ -16,8 +16,8 @@ pub(super) fn place_all(
     place_among(placement, (ranks, jobs), ((0..fabric.hosts).collect(), 0), fabric, seed)
 }
 
-/// The hosts of each of `jobs` jobs, in the order of their ranks. They are chosen among the free hosts, which are in
-/// ascending order. `number` selects the random stream, since a workload may have several placements.
+/// The hosts of each of `jobs` jobs, in the order of their ranks. They are chosen among `hosts`, which has the free
+/// hosts in ascending order. `number` selects the random stream, since a workload may have several placements.
 pub(super) fn place_among(
     placement: Placement,
     (ranks, jobs): (u32, u32),
@@ -57,7 +57,6 @@ fn place_in(servers: &Servers, fabric: &Fabric, place: u32) -> Option<(u32, u16)
     Some((server, servers.rail_of(host)?))
 }
 
-/// Places jobs by [`Placement::Servers`].
 fn on_servers(
     (ranks, jobs): (u32, u32),
     free: &[u32],
@@ -93,8 +92,7 @@ fn on_servers(
     Ok(groups)
 }
 
-/// Places jobs by [`Placement::Spread`]. The hosts come from the ToRs with the most free ones, which leaves as many
-/// ToRs as possible to later jobs.
+/// Takes hosts from the ToRs with the most free hosts, which leaves as many ToRs as possible to later jobs.
 fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<Vec<u32>>, WorkloadError> {
     let mut by_tor: Vec<(u32, u32)> =
         hosts.iter().map(|&host| (fabric.tor_of[host as usize], host)).collect();

@@ -146,8 +146,7 @@ impl Transfer {
         if on == Done::Acknowledged {
             return self.activate(builder, on, gate);
         }
-        // The receiver has the data now. An idle step at the receiver activates the gate, because an idle step may
-        // activate a gate of another host.
+        // An idle step at the receiver activates the gate, because an idle step may activate a gate of another host.
         let known = builder.add_step((receiver, Step::IDLE), 1, Duration::ZERO, &[]);
         self.activate(builder, on, known);
         builder.activate_after(known, gate);
@@ -231,8 +230,8 @@ impl Ranks {
         relays.map_or(Way::Network, |relays| Way::Relay(relays[src as usize % relays.len()]))
     }
 
-    /// The queue pair between the NICs of two ranks. There is one for each channel of the trace and each channel of its
-    /// collectives, as NCCL connects two ranks once per channel.
+    /// The queue pair between the NICs of two ranks. `channel` is a channel of the trace and a channel of its
+    /// collectives. Each such pair has its own queue pair, as NCCL connects two ranks once per channel.
     pub fn qp(&mut self, builder: &mut WorkloadBuilder, [src, dst]: [u32; 2], channel: (u32, u32)) -> QpId {
         let ends = [self.host(src), self.host(dst)];
         *self.qps.entry((src, dst, channel)).or_insert_with(|| builder.add_qp(ends[0], ends[1]))
@@ -312,7 +311,7 @@ impl Ranks {
     }
 
     /// Adds a transfer of `src`'s bytes `from..from + bytes` through the switch. The bytes are sent to the switch once
-    /// for all receivers. All such transfers wait for the same dependencies.
+    /// for all receivers. The transfers to all receivers wait for the same dependencies.
     fn send_from_switch(
         &mut self,
         builder: &mut WorkloadBuilder,
