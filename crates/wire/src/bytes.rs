@@ -18,7 +18,6 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at }
     }
 
-    /// The offset of the next field in the frame.
     pub fn at(&self) -> usize {
         self.at
     }

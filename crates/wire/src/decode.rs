@@ -150,7 +150,6 @@ impl<'a> Reader<'a, '_> {
         nearest_psn(self.frame.bth.psn, self.reference.psn)
     }
 
-    /// The cumulative ACK: the PSN in the BTH plus 1.
     fn cumulative(&self) -> u32 {
         nearest_psn(self.frame.bth.psn.wrapping_add(1) & LOW_24, self.reference.psn)
     }
@@ -301,7 +300,6 @@ impl<'a> Reader<'a, '_> {
             .with_sent_at(self.time(extension))
     }
 
-    /// Reads the fields after the BTH of a packet for which DCP defines the headers.
     fn read_dcp(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let (frame, bth) = (&self.frame, &self.frame.bth);
         match (dcp::Tag::of_dscp(frame.link.dscp), bth.opcode) {

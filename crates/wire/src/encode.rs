@@ -215,7 +215,6 @@ fn dcp_headers(msn: Msn, payload: &Payload<'_>, at: usize) -> Result<dcp::DataHe
     Ok(dcp::DataHeaders { msn, position: position(payload), operation })
 }
 
-/// Writes the headers between the BTH and the extension header.
 fn put_headers(
     format: &Format,
     packet: &Packet,

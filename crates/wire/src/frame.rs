@@ -67,12 +67,10 @@ impl<'a> RoceFrame<'a> {
         Ok(Cursor::new(&covered[..end - pad], begin))
     }
 
-    /// A cursor after the BTH of a packet without an ICRC.
     pub(crate) fn trimmed_fields(&self) -> Cursor<'a> {
         Cursor::new(self.bytes, self.behind_bth())
     }
 
-    /// Reads the extension header, if the BTH announces one.
     pub(crate) fn extension(&self, cursor: &mut Cursor<'a>) -> Result<Extension, WireError> {
         match self.bth.reserved & EXTENSION_BIT {
             0 => Ok(Extension::default()),
@@ -86,7 +84,6 @@ impl<'a> RoceFrame<'a> {
     }
 }
 
-/// The parts of a frame before it is encoded.
 pub(crate) struct FrameParts<'a> {
     pub link: Link,
     pub entropy: Entropy,

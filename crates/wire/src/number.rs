@@ -15,8 +15,8 @@ pub(crate) const LOW_24: u32 = 0xff_ffff;
 pub struct Reference {
     /// The host to which the packet is addressed.
     pub dst: HostId,
-    /// Whether the host `dst` is the receiver of the queue pair. Trimmed packets of DCP have the same bytes on their
-    /// way back, so their bytes alone do not tell the direction.
+    /// Whether the host `dst` is the receiver of the queue pair. A trimmed packet of DCP has no field that tells
+    /// whether it is on its way back to the sender.
     pub at_receiver: bool,
     /// A PSN that differs by less than 2^23 from the PSNs of the packet. Examples are the PSN of the queue pair's
     /// latest packet, the ePSN of the receiver, and the lowest PSN for which the sender has no acknowledgement.

@@ -56,7 +56,6 @@ pub(crate) fn defines(repr: &Repr) -> bool {
     )
 }
 
-/// The numbers of a PDC at its two ends.
 #[derive(Clone, Copy)]
 struct Pdc {
     at_source: u16,

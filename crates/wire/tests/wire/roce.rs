@@ -57,7 +57,6 @@ fn the_icrc_covers_payload_and_padding() {
     let read = RoceFrame::decode(&frame, Entropy::Port).unwrap();
     assert_eq!((read.link.ev, read.bth.pad, read.bth.migrated), (0xc000, 2, true));
     assert_eq!(read.content().unwrap().len(), 18);
-    // A change of any byte after the BTH is detected.
     for at in 54..frame.len() {
         let mut frame = frame.clone();
         frame[at] ^= 0x20;

@@ -50,7 +50,6 @@ const OPTIONS: &[&str] =
     &["id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg", "addon"];
 const TRIGGER_KINDS: &[&str] = &["oneshot", "multishot", "barrier"];
 
-/// Reads the lines of `text`. `hosts` is the number of hosts of the fabric.
 pub(super) fn read(file: &str, text: &str, start_unit: Duration, hosts: u32) -> Result<Body, WorkloadError> {
     let mut body = Body::default();
     for (line, content) in text::lines(text) {

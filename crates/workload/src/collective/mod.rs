@@ -179,7 +179,6 @@ impl CollectiveSpec {
         self.check_messages()
     }
 
-    /// Checks that the servers and their channels are known if the algorithm needs them.
     fn check_server(&self) -> Result<(), WorkloadError> {
         match self.server.and_then(|server| server.channels) {
             None if self.algorithm.needs_servers() => {
@@ -339,7 +338,6 @@ pub fn without_servers(algorithm: Algorithm) -> Problem {
     )
 }
 
-/// The problem of a key that is not accepted.
 fn without(key: &str, message: impl Into<String>) -> Problem {
     Problem::with_text(message, format_args!("[workload] without {key}"))
 }
@@ -456,7 +454,6 @@ impl Plan {
         }
     }
 
-    /// Adds a job of this plan. Each rank has its own host and start time.
     fn add_job(
         &self,
         builder: &mut WorkloadBuilder,
@@ -533,7 +530,7 @@ struct Pace {
     of_pair: BTreeMap<(u32, u32), Vec<u32>>,
     /// The sends that [`Pace::before`] has processed, by sending rank and step.
     of_step: BTreeMap<(u32, u32), Vec<u32>>,
-    /// For each send, the earlier send to the same rank that must be complete before it.
+    /// For each send, the earlier send of the same pair of ranks that must be complete before it.
     room: Vec<Option<u32>>,
 }
 
@@ -543,7 +540,7 @@ impl Pace {
     }
 
     /// The earlier sends that must be complete before send `number`, the next one of the plan, may start. One of them
-    /// is the send `depth` positions earlier to the same rank.
+    /// is the send `depth` positions earlier among the sends of the same pair of ranks.
     ///
     /// The others are needed in exchanges. In one step of an exchange, a rank sends some bytes and receives data for
     /// these bytes. The rank must not reduce the received data into these bytes before it has sent them. A later send

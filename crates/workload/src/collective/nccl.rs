@@ -291,7 +291,6 @@ mod tests {
         assert!((time - expected).abs() < 0.005, "{time} instead of {expected}");
     }
 
-    /// The bus bandwidth that a predicted time gives.
     fn busbw(ranks: u32, bytes: u64, time: Option<f64>) -> Option<f64> {
         Some(bytes as f64 / 1e3 / time? * Algorithm::AllreduceRing.bus_factor(ranks))
     }

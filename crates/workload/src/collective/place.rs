@@ -38,7 +38,6 @@ pub(super) fn place_among(
     Ok(hosts.chunks_exact(ranks as usize).take(jobs as usize).map(<[u32]>::to_vec).collect())
 }
 
-/// The servers of a fabric, which a placement needs.
 fn servers_of(placement: Placement, fabric: &Fabric) -> Result<&Servers, WorkloadError> {
     fabric.servers.as_ref().ok_or_else(|| {
         let name = Placement::ALL.iter().find(|(_, other)| *other == placement).map_or("", |(name, _)| name);

@@ -216,7 +216,6 @@ impl Ranks {
         Layout::of(places, channels, pxn != Some(true), nvls).with_rates([self.nic_rate, link])
     }
 
-    /// The route of data from one rank to another.
     pub fn way(&self, src: u32, dst: u32) -> Way {
         let [from, to] = [src, dst].map(|rank| self.gpus[rank as usize]);
         let Some(server) = self.server else { return Way::Network };

@@ -296,7 +296,6 @@ fn two_workloads_beside_each_other_stay_as_they_are() {
     assert_eq!(of_job(&both, 2), of_job(&other, 0));
 }
 
-/// A job on two servers of four ranks.
 fn on_servers(algorithm: Algorithm, channels: u32) -> Workload {
     let server = ServerSpec {
         ranks: Some(4),
