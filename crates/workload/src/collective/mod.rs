@@ -79,7 +79,7 @@ pub struct CollectiveSpec {
     pub server: Option<ServerSpec>,
 }
 
-/// The event that completes a chunk. The next chunk may start after it.
+/// The event that completes a chunk, for the limit of [`CollectiveSpec::depth`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {

@@ -229,8 +229,8 @@ impl Ranks {
         relays.map_or(Way::Network, |relays| Way::Relay(relays[src as usize % relays.len()]))
     }
 
-    /// The queue pair between the NICs of two ranks. `channel` is a channel of the trace and a channel of its
-    /// collectives. Each such pair has its own queue pair, as NCCL connects two ranks once per channel.
+    /// The queue pair between the NICs of two ranks. `channel` has the numbers of the trace's channel and of the
+    /// collective's channel. Each combination has its own queue pair, as NCCL connects two ranks once per channel.
     pub fn qp(&mut self, builder: &mut WorkloadBuilder, [src, dst]: [u32; 2], channel: (u32, u32)) -> QpId {
         let ends = [self.host(src), self.host(dst)];
         *self.qps.entry((src, dst, channel)).or_insert_with(|| builder.add_qp(ends[0], ends[1]))
