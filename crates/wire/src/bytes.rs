@@ -18,12 +18,10 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at }
     }
 
-    /// The offset of the next field in the frame.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The bytes that have not been read.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
@@ -82,7 +80,6 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The bytes of a 24-bit number that will be written at `at`.
 pub fn u24_bytes(field: &'static str, at: usize, value: u32) -> Result<[u8; 3], WireError> {
     let [high, a, b, c] = value.to_be_bytes();
     match high {

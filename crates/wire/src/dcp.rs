@@ -153,8 +153,7 @@ pub fn encode_data(
 /// Reads the headers of a data packet of any operation, and its payload.
 ///
 /// # Errors
-/// The frame is no data packet of DCP, is too short, or has reserved bits set in its extension header, or its ICRC is
-/// wrong.
+/// The frame is no data packet of DCP or is too short, its ICRC is wrong, or its extension header is invalid.
 pub fn decode_data<'a>(frame: &RoceFrame<'a>) -> Result<(DataHeaders, Extension, &'a [u8]), WireError> {
     if Tag::of_dscp(frame.link.dscp) != Tag::Data {
         return Err(wrong_tag(frame));
@@ -165,13 +164,12 @@ pub fn decode_data<'a>(frame: &RoceFrame<'a>) -> Result<(DataHeaders, Extension,
     Ok((headers, extension, cursor.rest()))
 }
 
-/// The BTH of a header-only packet that is not made by trimming. The original opcode is unknown here, and receivers
-/// ignore it.
+/// The BTH of a header-only packet that is not made by trimming. The opcode of the original packet is unknown here, and
+/// [`decode()`](crate::decode()) accepts the opcode of any data packet.
 pub(crate) fn header_only_bth(qpn: u32, psn: u32, msn: Msn) -> Bth {
     with_retry(Bth::new(SEND_MIDDLE, qpn, psn), msn)
 }
 
-/// Reads the MSN after the BTH of a data or header-only packet, and the retry number in the BTH.
 pub(crate) fn msn(bth: &Bth, cursor: &mut Cursor<'_>) -> Result<Msn, WireError> {
     let retry = (bth.reserved & RETRY_BIT) << 7 | bth.reserved_low;
     Ok(Msn::new(cursor.u24("MSN")?, retry))
@@ -204,7 +202,7 @@ pub fn trim(bytes: &mut Vec<u8>) -> Result<(), WireError> {
     let (end, link) = (frame.behind_bth() + MSN_BYTES, frame.link);
     let marks = link.route.ip.bth() + 4;
     bytes.truncate(end);
-    // The extension header has been cut off. The ICRC does not cover this byte, and has been cut off too.
+    // The extension header has been cut off.
     bytes[marks] &= !EXTENSION_BIT;
     shorten(bytes, &link.route.ip, link.dscp | TAG_MASK);
     Ok(())
@@ -233,7 +231,6 @@ pub fn turn_round(bytes: &mut [u8], sender_qpn: u32) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Swaps two neighbouring fields of `length` bytes.
 fn swap(bytes: &mut [u8], at: usize, length: usize) {
     let (first, second) = bytes[at..at + 2 * length].split_at_mut(length);
     first.swap_with_slice(second);
@@ -259,7 +256,7 @@ impl Fields {
 
 const SEND_MIDDLE: u8 = 0x01;
 
-/// The opcodes of data packets (those of InfiniBand's reliable connections), each with its position and its fields.
+/// The opcodes of data packets, as for InfiniBand's reliable connections.
 const OPCODES: [(u8, Position, Fields); 10] = [
     (0x00, Position::First, Fields::Send),
     (SEND_MIDDLE, Position::Middle, Fields::Send),

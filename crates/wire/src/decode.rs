@@ -102,13 +102,11 @@ pub fn trim(format: &Format, bytes: &mut Vec<u8>) -> Result<(), WireError> {
     }
     let (end, ip) = (received.payload_at, received.route.ip);
     bytes.truncate(end);
-    // The padding is cut off as well.
     bytes[ip.bth() + 1] &= !0x30;
     shorten(bytes, &ip, TRIMMED_CLASS);
     Ok(())
 }
 
-/// The fields found after a packet's BTH.
 struct Body {
     repr: Repr,
     extension: Extension,
@@ -152,7 +150,6 @@ impl<'a> Reader<'a, '_> {
         nearest_psn(self.frame.bth.psn, self.reference.psn)
     }
 
-    /// The cumulative ACK: the PSN in the BTH plus 1.
     fn cumulative(&self) -> u32 {
         nearest_psn(self.frame.bth.psn.wrapping_add(1) & LOW_24, self.reference.psn)
     }
@@ -303,7 +300,6 @@ impl<'a> Reader<'a, '_> {
             .with_sent_at(self.time(extension))
     }
 
-    /// Reads the fields after the BTH of a packet for which DCP defines the headers.
     fn read_dcp(&self, cursor: &mut Cursor<'a>, body: &mut Body) -> Result<(), WireError> {
         let (frame, bth) = (&self.frame, &self.frame.bth);
         match (dcp::Tag::of_dscp(frame.link.dscp), bth.opcode) {
@@ -342,7 +338,6 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Reads an endpoint request or response of `mrc`.
 fn read_endpoint(cursor: &mut Cursor<'_>) -> Result<Repr, WireError> {
     let value = cursor.u16("entropy value or ports")?;
     let flags = cursor.with_reserved("flags of an endpoint packet", 0b1111_0000)?;

@@ -215,7 +215,6 @@ fn dcp_headers(msn: Msn, payload: &Payload<'_>, at: usize) -> Result<dcp::DataHe
     Ok(dcp::DataHeaders { msn, position: position(payload), operation })
 }
 
-/// Writes the headers between the BTH and the extension header.
 fn put_headers(
     format: &Format,
     packet: &Packet,
@@ -340,8 +339,8 @@ fn extension(
         Repr::UetAck { sent_at, .. } => extension.time = time(sent_at),
         // The timestamp of STrack's figure 7 has 16 bits only. With an extension header there is room for all 32.
         Repr::Sack { sent_at, .. } if format.headers == Headers::Extended => extension.time = time(sent_at),
-        // On the wire, probes and data packets without payload are Writes of no bytes. The extension header of a probe
-        // has a time but no message, and that of a data packet has a message.
+        // On the wire, probes and data packets without payload are Writes of no bytes. Only the extension header of a
+        // probe has a time without a message.
         Repr::Probe { sent_at, is_control, .. } => {
             extension.flags = flag(is_control, CONTROL);
             extension.time = Some(ticks(sent_at, format.tick) as u32);

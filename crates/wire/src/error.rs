@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} (byte {at}): {fault}")]
 pub struct WireError {
-    /// The field, in the words of its specification.
+    /// The name of the field.
     pub field: &'static str,
     /// The offset of the field's first byte in the frame.
     pub at: usize,

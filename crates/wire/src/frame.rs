@@ -67,12 +67,10 @@ impl<'a> RoceFrame<'a> {
         Ok(Cursor::new(&covered[..end - pad], begin))
     }
 
-    /// A cursor after the BTH of a packet without an ICRC.
     pub(crate) fn trimmed_fields(&self) -> Cursor<'a> {
         Cursor::new(self.bytes, self.behind_bth())
     }
 
-    /// Reads the extension header, if the BTH announces one.
     pub(crate) fn extension(&self, cursor: &mut Cursor<'a>) -> Result<Extension, WireError> {
         match self.bth.reserved & EXTENSION_BIT {
             0 => Ok(Extension::default()),
@@ -86,7 +84,6 @@ impl<'a> RoceFrame<'a> {
     }
 }
 
-/// The parts of a frame before it is encoded.
 pub(crate) struct FrameParts<'a> {
     pub link: Link,
     pub entropy: Entropy,
@@ -110,7 +107,6 @@ impl Tail {
         &self.bytes[..self.length]
     }
 
-    /// The tail of a frame with this many bytes of padding.
     fn of(head: &[u8], payload: &[u8], pad: usize, has_icrc: bool) -> Tail {
         let mut tail = Tail { length: pad, ..Tail::default() };
         if has_icrc {

@@ -21,7 +21,7 @@ pub fn icrc(from_ip: &[u8]) -> u32 {
     icrc_of_parts(from_ip, [&[], &[]])
 }
 
-/// The CRC of a packet whose bytes are in three places. The first part contains at least the headers up to the BTH.
+/// The CRC of a packet whose bytes are in three places. The first place has the headers up to and including the BTH.
 pub(crate) fn icrc_of_parts(from_ip: &[u8], rest: [&[u8]; 2]) -> u32 {
     let is_v6 = from_ip.first().is_some_and(|first| first >> 4 == 6);
     let ip = if is_v6 { Ipv6Header::LEN } else { Ipv4Header::MIN_LEN };

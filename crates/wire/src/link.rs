@@ -103,7 +103,7 @@ impl Addresses {
 /// The field that carries the entropy value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entropy {
-    /// The UDP source port, which has all 16 bits.
+    /// The UDP source port has all 16 bits of the entropy value.
     Port,
     /// The UDP source port has the low 14 bits of the entropy value, and is at least 49152. No other protocol claims
     /// these ports, and NICs use them too. The IPv4 identification or the IPv6 flow label has all 16 bits.

@@ -7,7 +7,7 @@
 //! | data, trimmed | 0x0a | RETH (16), METH: flags (1), message (3), TSETH: time in ticks (4) |
 //! | SACK | 0xc6 | SETH (28): flags (1), MPR in 128 PSNs (1), offset of the acknowledged PSN from CACK (2, signed), entropy value (4), 0 (1), CACK (3), offset of the bitmap from CACK (2, signed), 0 (2), bitmap (8), 0 (4); NSCC's state (8), in which the low 16 bits of the echoed time stand for the service time |
 //! | endpoint request | 0xc7 | operation (1): 0 for the status of ports, 1 for a probe of a path; flags (1), 0 (2), entropy value or mask of ports (4), 0 (8) |
-//! | endpoint response | 0xc7 | the same, 0 (20) |
+//! | endpoint response | 0xc7 | the fields of an endpoint request, then 0 (20) |
 //! | NACK | 0xc8 | reason (1): 1 trimmed, 2 trimmed at the last hop; flags (1), 0 (2), entropy value (4), 0 (1), PSN (3), echoed time (4), 0 (4) |
 //! | reliability probe | 0xc9 | flags (1), 0 (3), time (4), 0 (8) |
 //!
@@ -53,7 +53,6 @@ const PATH_PROBE: u8 = 1;
 /// The MPR in SACKs, in units of 128 PSNs: 4,096, the most that MRC permits.
 const MPR: u8 = 32;
 
-/// Whether MRC defines the packet.
 pub(crate) fn defines(repr: &Repr) -> bool {
     matches!(
         repr,
@@ -66,7 +65,6 @@ pub(crate) fn defines(repr: &Repr) -> bool {
     )
 }
 
-/// Whether this is the opcode of a packet that MRC defines ([`defines`]).
 pub(crate) fn has_opcode(opcode: u8) -> bool {
     use opcode::{ENDPOINT, MRC_NACK, MRC_PROBE, UET_ACK, WRITE_ONLY};
     matches!(opcode, WRITE_ONLY | UET_ACK | ENDPOINT | MRC_NACK | MRC_PROBE)
@@ -110,7 +108,6 @@ fn flag(is_set: bool, flag: u8) -> u8 {
     if is_set { flag } else { 0 }
 }
 
-/// Writes the headers after the BTH.
 fn put_headers(
     tick: Duration,
     repr: &Repr,
@@ -205,7 +202,6 @@ pub(crate) struct Reader<'a> {
     pub reference: &'a Reference,
     pub bth: &'a Bth,
     pub dscp: u8,
-    /// Whether a switch has cut off the payload.
     pub is_cut: bool,
 }
 

@@ -15,8 +15,8 @@ pub(crate) const LOW_24: u32 = 0xff_ffff;
 pub struct Reference {
     /// The host to which the packet is addressed.
     pub dst: HostId,
-    /// Whether the host `dst` is the receiver of the queue pair. Trimmed packets of DCP have the same bytes on their
-    /// way back, so their bytes alone do not tell the direction.
+    /// Whether the host `dst` is the receiver of the queue pair. A trimmed packet of DCP has no field that tells
+    /// whether it is on its way back to the sender.
     pub at_receiver: bool,
     /// A PSN that differs by less than 2^23 from the PSNs of the packet. Examples are the PSN of the queue pair's
     /// latest packet, the ePSN of the receiver, and the lowest PSN for which the sender has no acknowledgement.
@@ -73,8 +73,6 @@ mod tests {
         assert_eq!(latest_time(0x2345, 16, at(0xffff), tick), Time(tick.0 * 0x1_2345));
         assert_eq!(latest_time(0x2345, 16, at(0x1_0000), tick), Time(tick.0 * 0x2_2345), "wrapped");
         assert_eq!(latest_time(ticks(sent, tick) as u32, 32, at(0xffff_ffff), tick), Time(tick.0 * 0x1_2345));
-        // The only time with these bits would be in the future, which is impossible. The result is then the start of
-        // the run.
         assert_eq!(latest_time(9, 16, Time::ZERO, tick), Time::ZERO);
     }
 }

@@ -24,7 +24,7 @@ pub struct Received<'a> {
     /// with the headers of MRC or with only those of RoCEv2. In these formats, `reth` has an address, or packets come
     /// in order.
     pub offset: Option<u32>,
-    /// The RETH, if the packet has one. With the headers of Ultra Ethernet, this field has the address, the key and the
-    /// length of the whole message.
+    /// The RETH, if the packet has one. It is `None` for trimmed packets of MRC. With the headers of Ultra Ethernet,
+    /// this field has the address, the key and the length of the whole message.
     pub reth: Option<Reth>,
 }

@@ -97,7 +97,6 @@ impl SackFields {
         put_u24(out, "Expected PSN", self.expected & LOW_24)?;
         out.extend([ooo_low, ooo_high << 4 | flags]);
         put_u24(out, "SACK base PSN", self.base & LOW_24)?;
-        // Bits 0-31, the lower half, come first on the wire.
         out.extend(self.received.rotate_left(32).to_be_bytes());
         Ok(())
     }

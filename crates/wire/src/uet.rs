@@ -32,7 +32,6 @@ pub const REQUEST_BYTES: usize = 12;
 /// Size of the state of the congestion control in a request, in bytes.
 pub const CREDIT_TARGET_BYTES: usize = 4;
 
-/// Types of packets.
 mod kind {
     pub const RUD_REQUEST: u8 = 2;
     pub const ROD_REQUEST: u8 = 3;
@@ -272,7 +271,6 @@ fn bit(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
 }
 
-/// Returns an error if one of the `reserved` bits, which belong to no field, is set.
 fn no_flags(at: usize, flags: u8, reserved: u8) -> Result<(), WireError> {
     let fault = Fault::Reserved { found: flags, reserved };
     if flags & reserved == 0 { Ok(()) } else { Err(WireError::new("PDS flags", at + 1, fault)) }

@@ -20,7 +20,7 @@ const MARKED: u8 = 1 << 0;
 const PROBE: u8 = 1 << 1;
 const RETRANSMITTED: u8 = 1 << 2;
 
-/// Appends the fields of a [`Repr::UetAck`]. Other packets have no such fields, so nothing is appended.
+/// Appends the fields of a [`Repr::UetAck`]. Appends nothing for another packet.
 pub(crate) fn put(repr: &Repr, out: &mut Vec<u8>) {
     let &Repr::UetAck { base_offset, psn_offset, received, bytes_received, out_of_order, cause, .. } = repr
     else {
@@ -38,7 +38,6 @@ pub(crate) fn put(repr: &Repr, out: &mut Vec<u8>) {
     out.extend([flags, 0]);
 }
 
-/// Reads the fields of an ACK with this cumulative PSN.
 pub(crate) fn read(cursor: &mut Cursor<'_>, cumulative: u32) -> Result<Repr, WireError> {
     let base_offset = cursor.u16("base PSN")?;
     let psn_offset = cursor.u16("PSN of the cause")? as i16;

@@ -35,14 +35,14 @@ const PROBE: u8 = 6;
 const CREDIT: u8 = 7;
 const CREDIT_REQUEST: u8 = 8;
 
-/// The bytes that a switch leaves of a trimmed packet, from the UDP header on.
+/// The most bytes that a switch leaves of a trimmed packet, from the UDP header on.
 const TRIMMED_BYTES: usize = 24;
 
 /// The MPR in ACKs, in units of 128 PSNs: the default of UET 1.0.3.
 const MPR: u8 = 8;
 
-/// Whether Ultra Ethernet defines such a packet. All other packets have the headers of RoCEv2, for example those of
-/// programs in switches.
+/// Whether Ultra Ethernet defines the packet. All other packets, such as messages between programs in switches, have
+/// the headers of RoCEv2.
 pub(crate) fn defines(repr: &Repr) -> bool {
     matches!(
         repr,
@@ -56,7 +56,6 @@ pub(crate) fn defines(repr: &Repr) -> bool {
     )
 }
 
-/// The numbers of a PDC at its two ends.
 #[derive(Clone, Copy)]
 struct Pdc {
     at_source: u16,
@@ -115,8 +114,8 @@ pub(crate) fn encode_head(
             no_room("timestamps of a program", at, stamps)?;
             write_request(message.0 as u16, payload, out.len())?.put(out)?;
         }
-        // A trimmed packet keeps only the first bytes of the semantic sublayer's header. Their values are not known
-        // here, so they are written as 0.
+        // A trimmed packet keeps at most four bytes of the semantic sublayer's header. Their values are unknown here,
+        // so they are written as 0.
         Repr::Trimmed { .. } => out.resize(at - UdpHeader::LEN + TRIMMED_BYTES, 0),
         _ => {}
     }

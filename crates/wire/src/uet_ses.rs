@@ -24,7 +24,6 @@ const WRITE: u8 = 1;
 const END: u8 = 1 << 1;
 const START: u8 = 1 << 0;
 
-/// The number of bits of the payload length.
 const LENGTH_BITS: u8 = 14;
 
 /// The header of a packet of a Write.

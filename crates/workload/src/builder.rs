@@ -3,7 +3,8 @@
 use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Step, Workload, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 
-/// The largest number of messages that a generator creates. So many messages occupy at least 2 GB.
+/// The largest number of messages that a generator creates. If arrivals are random, the limit applies to the expected
+/// number. So many messages occupy at least 2 GB.
 pub const MAX_MESSAGES: u32 = 50_000_000;
 
 /// A builder that collects queue pairs, messages, gates and activations in the order of the calls.
@@ -146,7 +147,6 @@ impl WorkloadBuilder {
         last_id(self.step_activations.len());
     }
 
-    /// Sets the number of activations for which the step with gate `step` waits.
     pub(super) fn set_needs(&mut self, step: GateId, needs: u32) {
         if let Opens::Step(number) = self.workload.gates[step.index()].opens {
             self.workload.steps[number as usize].needs = needs;

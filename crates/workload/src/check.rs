@@ -22,7 +22,8 @@ impl Workload {
     /// least one byte and exactly one start condition, and that steps affect other hosts only where they may. Every
     /// message must be able to start, and every step to begin.
     ///
-    /// The caller must check that the hosts exist, because a workload does not know the fabric.
+    /// The caller must check that the hosts exist, because a workload does not know the fabric. Groups, and the rank
+    /// steps and collectives of jobs, are not checked.
     ///
     /// # Errors
     /// [`WorkloadError::Inconsistent`] names the first contradiction. [`WorkloadError::NeverStart`] names the messages

@@ -8,8 +8,9 @@
 //! trigger id N (oneshot | multishot | barrier count K)
 //! ```
 //!
-//! Blank lines, tabs and `#` comments are allowed everywhere. `prio` and `addon` are read but have no effect. Lines
-//! with the same id and `msg` are messages of one connection. The file does not state the unit of `start`.
+//! Blank lines, tabs and `#` comments are allowed everywhere. `prio` and `addon` are read but have no effect. A line
+//! with `msg` and the id of an earlier line is a further message of that line's connection. The file does not state
+//! the unit of `start`.
 
 mod lines;
 
@@ -85,7 +86,6 @@ fn check_count(
     }
 }
 
-/// The messages that refer to a trigger.
 #[derive(Clone, Default)]
 struct TriggerUses {
     /// The messages that the trigger starts, in the order of the file.
@@ -94,7 +94,6 @@ struct TriggerUses {
     fired_by: Vec<(MessageId, Done)>,
 }
 
-/// The conversion of a matrix into a workload.
 struct Assembly<'a> {
     file: &'a str,
     body: &'a Body,
@@ -175,7 +174,8 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds to an error the connection line of the first message that never starts.
+    /// Turns a [`WorkloadError::NeverStart`] into an error with the connection line of the first message that never
+    /// starts.
     fn with_line(&self, error: WorkloadError) -> WorkloadError {
         let WorkloadError::NeverStart { messages } = &error else { return error };
         let Some(first) = messages.first().map(|m| &self.body.connections[m.index()]) else { return error };

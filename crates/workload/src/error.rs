@@ -31,8 +31,7 @@ pub enum WorkloadError {
         /// The problem and the fix.
         what: Problem,
     },
-    /// A problem of one job among several, with the key of the job that causes it. A problem of the job's file as a
-    /// whole has the key `file`.
+    /// A problem of a key of one job among several. A problem of the job's file as a whole has the key `file`.
     #[error("workload.job.{job}.{key}: {what}")]
     Job {
         /// The number of the job, from 0.

@@ -1,4 +1,4 @@
-//! The view of a fabric for which workloads are generated.
+//! The properties of a fabric that workloads depend on.
 
 use anabranch_base::{HostId, Rate};
 use anabranch_fabric::{Servers, Topology};

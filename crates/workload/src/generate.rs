@@ -98,7 +98,7 @@ fn unknown_sizes(name: &str) -> WorkloadError {
     WorkloadError::key("sizes", what)
 }
 
-/// A workload with one message for each pair of hosts, each on its own queue pair, all at time 0.
+/// A workload with one message at time 0 for each of `pairs`. Each message has its own queue pair.
 fn at_once(
     pairs: impl ExactSizeIterator<Item = (u32, u32)>,
     bytes: Bytes,
@@ -394,7 +394,6 @@ impl Poisson<'_> {
             );
             return Err(WorkloadError::key("hosts", what));
         }
-        // Hosts are numbered by data centre, and each data centre has the same number of hosts.
         let of_dc = fabric.hosts / fabric.dcs;
         if of_dc < 2 && inter < 1.0 {
             let what =

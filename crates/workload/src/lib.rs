@@ -76,7 +76,8 @@ pub struct Job {
     /// The algorithm and the protocol that NCCL's model chose, for a collective with `allreduce-nccl`. None for all
     /// other jobs.
     pub chosen: Option<(collective::Algorithm, collective::nccl::Protocol)>,
-    /// The size of the collective in bytes, as the scenario gives it, or the length of all messages of a trace.
+    /// The size of the collective in bytes, as the scenario gives it. For a trace, the sum of the lengths of the job's
+    /// messages.
     pub bytes: u64,
     /// The host of each rank.
     pub hosts: Vec<HostId>,

@@ -12,7 +12,6 @@ const QPN: u32 = 0x0c_0d_0e;
 const RETH: Reth = Reth { address: 0x0102_0304_0506_0708, key: 0x1112_1314, length: 0x2122_2324 };
 const RETH_BYTES: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24];
 
-/// A data packet before it is encoded.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     link: Link,
@@ -38,7 +37,6 @@ fn write() -> Data {
     Data { link: LINK, qpn: QPN, psn: 0x31_32_33, ack_request: true, headers }
 }
 
-/// The IP header with this type of service, length and checksum, and the UDP header with the length `udp_length`.
 fn ip_and_udp(tos: u8, ip_length: u8, checksum: [u8; 2], udp_length: u8) -> [u8; 28] {
     let [c0, c1] = checksum;
     [
@@ -51,7 +49,6 @@ fn ip_and_udp(tos: u8, ip_length: u8, checksum: [u8; 2], udp_length: u8) -> [u8;
 const WRITE_BTH: [u8; 15] =
     [0x07, 0, 0xff, 0xff, 0x01, 0x0c, 0x0d, 0x0e, 0x85, 0x31, 0x32, 0x33, 0x41, 0x42, 0x43];
 
-/// The parts joined, with their ICRC at the end.
 fn with_icrc(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = parts.concat();
     let crc = icrc(&bytes[14..]);
@@ -112,8 +109,8 @@ fn a_packet_of_a_send_has_ssn() {
     assert_eq!((found, payload), (headers, vec![9]));
 }
 
-/// Footnote 6: 14 + 20 + 8 + 12 + 3 = 57 bytes remain. The tag, the IP length and with them the IP checksum change,
-/// and no other byte does (section 5).
+/// DCP, footnote 6: 14 + 20 + 8 + 12 + 3 = 57 bytes remain. Of these, only the tag, the IP length and the IP checksum
+/// change (section 5).
 #[test]
 fn trimming_leaves_57_bytes() {
     assert_eq!(HEADER_ONLY_BYTES, 57);
@@ -233,7 +230,6 @@ proptest! {
     ) {
         let mut bytes = data.encode(&payload).unwrap();
         prop_assert_eq!(read(&bytes), Ok((data.link, data.qpn, data.psn, data.headers, payload)));
-        // A trimmed packet still identifies the original packet, on its way to the receiver and back.
         trim(&mut bytes).unwrap();
         prop_assert_eq!(bytes.len(), data.link.route.ip.bth() + 12 + 3);
         let left = RoceFrame::decode(&bytes, Entropy::Port).unwrap();

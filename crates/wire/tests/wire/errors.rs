@@ -20,7 +20,6 @@ fn error(headers: Headers, bytes: &[u8]) -> String {
     decode(&Format::new(headers), &REFERENCE, bytes).unwrap_err().to_string()
 }
 
-/// An ACK of DCP has no bitmap, wherever it begins.
 #[test]
 fn an_ack_of_dcp_has_no_room_for_a_bitmap() {
     for (base, received) in [(0, 6), (7, 6), (9, 0), (9, 6)] {
@@ -81,7 +80,6 @@ fn headers_before_the_bth() {
     assert!(crc.starts_with("ICRC (byte 66): 0x"), "{crc}");
 }
 
-/// A frame with this BTH and these bytes after it.
 fn behind_bth(bth: Bth, headers: &[u8]) -> Vec<u8> {
     let link = anabranch_wire::Link { route: ROUTE, ev: 0, dscp: 0, ecn: 0 };
     let mut bytes = Vec::new();

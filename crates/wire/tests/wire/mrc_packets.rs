@@ -135,7 +135,6 @@ proptest! {
     }
 }
 
-/// A number that does not fit, and bytes that are no packet of MRC, give an error with the field and its offset.
 #[test]
 fn what_has_no_place_or_no_meaning_is_an_error() {
     let fails = |repr: Repr| {

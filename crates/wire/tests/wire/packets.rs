@@ -89,7 +89,7 @@ fn repr(
     let custom = any::<([u8; Repr::CUSTOM_BYTES], bool, bool)>()
         .prop_map(|(content, to_receiver, with_data)| Repr::Custom { content, to_receiver, with_data });
     let others = prop_oneof![
-        // IRN's NACK is an ACK with the PSN of the packet that caused it.
+        // IRN's NACK is a `Repr::Ack` with the PSN of the packet that caused it.
         Just(if headers == Headers::Irn { Repr::Cnp } else { Repr::nack(psn).with_sent_at(sent_at) }),
         Just(Repr::Cnp),
         Just(Repr::probe(psn).with_sent_at(sent_at)),
@@ -307,7 +307,6 @@ proptest! {
         let _ = trim(&format, &mut bytes.clone());
     }
 
-    /// A frame that is cut short anywhere gives an error. The error's offset is not beyond the bytes that are left.
     #[test]
     fn part_of_a_packet_is_an_error_with_its_place(case in case(), end: prop::sample::Index) {
         let frame = case.encode();

@@ -42,7 +42,7 @@ fn the_icrc_is_that_of_hardware() {
     }
 }
 
-/// An unreliable Send with two bytes of padding, from the same tests of scapy.
+/// A Send of an unreliable connection with two bytes of padding, from the tests of scapy's RoCE layer.
 #[test]
 fn the_icrc_covers_payload_and_padding() {
     let packet = [
@@ -57,7 +57,6 @@ fn the_icrc_covers_payload_and_padding() {
     let read = RoceFrame::decode(&frame, Entropy::Port).unwrap();
     assert_eq!((read.link.ev, read.bth.pad, read.bth.migrated), (0xc000, 2, true));
     assert_eq!(read.content().unwrap().len(), 18);
-    // A change of any byte after the BTH is detected.
     for at in 54..frame.len() {
         let mut frame = frame.clone();
         frame[at] ^= 0x20;
@@ -199,8 +198,6 @@ fn a_frame_is_no_longer_than_an_ip_packet() {
     assert_eq!(put(most + 1), Err(WireError { field: "IP length", at: 16, fault }));
 }
 
-/// If `transport.header` of a scenario is [`Format::overhead`], the simulator's data packets have the sizes of the
-/// frames, without padding.
 #[test]
 fn the_overhead_is_what_a_frame_is_longer_than_its_payload() {
     let [from, to] = [[3; 16], [4; 16]];

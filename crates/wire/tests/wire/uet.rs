@@ -110,7 +110,6 @@ fn state() -> impl Strategy<Value = CcState> {
     prop_oneof![nscc, credit]
 }
 
-/// A random header with its size.
 fn header() -> impl Strategy<Value = (PdsHeader, usize)> {
     let credit = prop::option::of((any::<u8>(), 0u32..1 << 24))
         .prop_map(|credit| credit.map(|(ccc, target)| CreditTarget { ccc, target }));

@@ -72,7 +72,7 @@ fn packets_have_the_sizes_of_the_specification() {
     }
 }
 
-/// The last packet of a Write of 0x50 bytes, with the target of RCCC.
+/// The last packet of a Write of 0x50 bytes, with RCCC's credit target.
 #[test]
 fn a_data_packet_has_the_headers_of_both_sublayers() {
     let memory = Memory { address: 0x0102_0304_0506_0708, key: 0x1112_1314 };

@@ -50,7 +50,6 @@ const OPTIONS: &[&str] =
     &["id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg", "addon"];
 const TRIGGER_KINDS: &[&str] = &["oneshot", "multishot", "barrier"];
 
-/// Reads the lines of `text`. `hosts` is the number of hosts of the fabric.
 pub(super) fn read(file: &str, text: &str, start_unit: Duration, hosts: u32) -> Result<Body, WorkloadError> {
     let mut body = Body::default();
     for (line, content) in text::lines(text) {
@@ -236,7 +235,7 @@ fn no_failures() -> Problem {
     )
 }
 
-/// The largest id or count. As in htsim, both have 32 bits.
+/// The largest id or count. Ids and counts have 32 bits, as in htsim.
 const MOST: u64 = u32::MAX as u64;
 
 fn node(word: &str, what: &str, nodes: u64) -> Result<u32, Problem> {

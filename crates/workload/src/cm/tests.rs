@@ -17,7 +17,6 @@ fn wrong_line(line: &str) -> String {
     wrong(&format!("Nodes 16\nConnections 1\n{line}\n"))
 }
 
-/// A matrix that uses most features of the format.
 const WHOLE: &str = "\
 # a comment
 Nodes 16

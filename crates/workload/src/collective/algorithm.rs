@@ -22,8 +22,8 @@ pub enum Algorithm {
     /// AllReduce on two binary trees, each with half of the buffer. A node sends to its parent the sum of its own data
     /// and its children's data, and the root sends the result down. `bytes` is the buffer of each rank.
     ///
-    /// The trees are those of NCCL. Without servers, an inner node of one tree is a leaf of the other tree. If N is
-    /// odd, one rank is an inner node of both trees.
+    /// The trees are those of NCCL. Without servers, if N is even, an inner node of one tree is a leaf of the other
+    /// tree. If N is odd, exactly one rank is an inner node of both trees.
     AllreduceDoubleBinaryTree,
     /// Rabenseifner's AllReduce. Recursive halving reduces the data, and recursive doubling distributes the result.
     /// `bytes` is the buffer of each rank.
@@ -36,15 +36,15 @@ pub enum Algorithm {
     /// rank. If N is no power of two, some ranks take part for their neighbours, as in `allreduce-halving-doubling`.
     AllreduceRecursiveDoubling,
     /// AllReduce in three phases. First, each server reduces. Its first ranks then each have the server's sum of one
-    /// share of the buffer. There are as many shares as the smallest server has ranks. Second, the ranks of all
-    /// servers with the same share run a ring AllReduce. They are on one rail if the servers are alike. Third, each
-    /// server distributes the result. Within a server, ranks send to each other directly, or once to the NVLink switch
-    /// if the switch reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
+    /// share of the buffer. There are as many shares as the smallest server has ranks. Second, for each share, the
+    /// ranks that have it, one in each server, run a ring AllReduce. They are on one rail if the servers are alike.
+    /// Third, each server distributes the result. Within a server, ranks send to each other directly, or once to the
+    /// NVLink switch if the switch reduces and multicasts (NVLS). `bytes` is the buffer of each rank.
     AllreduceHierarchical,
     /// AllReduce with the algorithm and protocol that NCCL chooses for the size ([`nccl`](super::nccl)). The
     /// algorithm is a ring, a double binary tree, or reduction by the servers' NVLink switches if they support it
-    /// (NVLS and NVLSTree, which are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here). A protocol
-    /// adds the bytes of its flags and has no other effect. `bytes` is the buffer of each rank.
+    /// (NVLS and NVLSTree, which are [`AllreduceHierarchical`](Algorithm::AllreduceHierarchical) here). The protocol
+    /// affects the messages only by the bytes of its flags. `bytes` is the buffer of each rank.
     AllreduceNccl,
     /// AllGather on a ring in N-1 steps. `bytes` is the result, of which each rank has its own block at the start.
     AllgatherRing,
@@ -96,7 +96,8 @@ impl Operation {
         Self::ALL.iter().find(|(_, operation)| *operation == self).map_or("", |(name, _)| name)
     }
 
-    /// The default algorithm of the operation, which depends on whether the servers of the ranks are known.
+    /// The default algorithm of the operation. For an AllReduce, it depends on whether the servers of the ranks are
+    /// known.
     pub fn usual_algorithm(self, knows_servers: bool) -> Algorithm {
         match self {
             Operation::AllReduce if knows_servers => Algorithm::AllreduceNccl,

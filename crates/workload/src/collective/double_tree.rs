@@ -32,7 +32,6 @@ fn tree_parent(rank: u32, ranks: u32) -> Option<u32> {
     Some(if above < u64::from(ranks) { above as u32 } else { cleared })
 }
 
-/// The depth of each rank in a tree with these parents.
 pub(super) fn depths(parents: &[Option<u32>]) -> Vec<u32> {
     let depth = |rank: usize| std::iter::successors(parents[rank], |&above| parents[above as usize]).count();
     (0..parents.len()).map(|rank| depth(rank) as u32).collect()

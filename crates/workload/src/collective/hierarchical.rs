@@ -77,8 +77,8 @@ pub(super) fn messages(layout: &Layout, bytes: u64, chunk: u64) -> u64 {
 }
 
 /// The transfers in which each rank sends one share to every other rank: the receiver's share with [`Action::Reduce`],
-/// and its own share with [`Action::Copy`]. Ranks without a share are left out. Each rank sends to the next rank
-/// first, then to the rank after it, and so on.
+/// and its own share with [`Action::Copy`]. A rank without a share receives none with [`Action::Reduce`], and sends
+/// none with [`Action::Copy`]. Each rank sends to the next rank first, then to the rank after it, and so on.
 fn exchange(ranks: &[u32], shares: Blocks, action: Action) -> Vec<Transfer> {
     let count = ranks.len();
     let mut transfers = Vec::with_capacity(count * count);
@@ -100,8 +100,8 @@ fn exchange(ranks: &[u32], shares: Blocks, action: Action) -> Vec<Transfer> {
     transfers
 }
 
-/// The transfers in which the switch adds up the data of all ranks for each rank's range, and sends each rank its sum.
-/// Each rank also sends its own data to the switch.
+/// The transfers to the switch, which sums each range over all ranks and sends the sum to the rank of the range. That
+/// rank sends its own data to the switch too.
 fn to_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     let to = |(&dst, &range): (&u32, &(u64, u64))| {
         ranks.iter().map(move |&src| Transfer { src, dst, range, action: Action::Reduce, channel: 0 })
@@ -109,7 +109,7 @@ fn to_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     ranks.iter().zip(ranges).flat_map(to).collect()
 }
 
-/// The transfers in which the switch sends the range that it gets from each rank to all other ranks.
+/// The transfers in which the rank of each range sends the range through the switch to all other ranks.
 fn from_switch(ranks: &[u32], ranges: &[(u64, u64)]) -> Vec<Transfer> {
     let from = |(&src, &range): (&u32, &(u64, u64))| {
         let others = ranks.iter().filter(move |rank| **rank != src);

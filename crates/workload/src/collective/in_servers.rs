@@ -8,7 +8,6 @@ use anabranch_base::{Duration, GateId, Problem, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Builds the workload of jobs whose ranks are at the given places of `fabric`.
 pub(super) fn build(
     spec: &CollectiveSpec,
     groups: Vec<Vec<u32>>,

@@ -115,9 +115,9 @@ impl Layout {
         self.servers.iter().map(passage).collect()
     }
 
-    /// The ring of `channel`: its ranks, server by server. The ring enters a server on the channel's rail if the
-    /// server has a rank there. If `alternates` is set, the ring visits every second server in reverse. The ring then
-    /// leaves such a server on the channel's rail.
+    /// The ring of `channel`: its ranks, server by server. The first rank of a server is on the channel's rail if the
+    /// server has a rank there. If `alternates` is set, the ring visits every second server in reverse, so that this
+    /// rank is the last one of the server.
     pub(super) fn ring(&self, channel: u32) -> Vec<u32> {
         let mut passages = self.passages(channel);
         if self.alternates {

@@ -58,20 +58,20 @@ pub struct CollectiveSpec {
     /// The largest length of a message. It does not apply to an all-to-all, which sends whole blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// The largest number of blocks that a rank has in flight, only for an all-to-all. A block is in flight until it
-    /// is completely acknowledged.
+    /// The largest number of blocks of an all-to-all that a rank has in flight. A block is in flight until it is
+    /// completely acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// The largest number of chunks that a rank has in flight to another rank. It does not apply to an all-to-all. A
-    /// chunk waits until the rank has the data of the chunk. It also waits until the chunk `depth` positions earlier
-    /// in the order of the algorithm is complete as `clock` defines. Without a depth, a rank sends a chunk as soon as
-    /// it has the chunk's data.
+    /// chunk waits until the rank has the data of the chunk. It also waits until the chunk to the same rank that is
+    /// `depth` positions earlier in the order of the algorithm is complete as `clock` defines. Without a depth, a rank
+    /// sends a chunk as soon as it has the chunk's data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// The event that completes a chunk. It applies only with `depth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
-    /// The latest start of a rank, only for an all-to-all. Each rank begins at a random time from 0 to this value.
+    /// The latest start of a rank of an all-to-all. Each rank begins at a random time from 0 to this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,
     /// The servers, if ranks of the same server reach each other over NVLink.
@@ -79,7 +79,7 @@ pub struct CollectiveSpec {
     pub server: Option<ServerSpec>,
 }
 
-/// The event that completes a chunk. The next chunk may start after it.
+/// The event that completes a chunk, for the limit of [`CollectiveSpec::depth`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -179,7 +179,6 @@ impl CollectiveSpec {
         self.check_messages()
     }
 
-    /// Checks that the servers and their channels are known if the algorithm needs them.
     fn check_server(&self) -> Result<(), WorkloadError> {
         match self.server.and_then(|server| server.channels) {
             None if self.algorithm.needs_servers() => {
@@ -339,7 +338,6 @@ pub fn without_servers(algorithm: Algorithm) -> Problem {
     )
 }
 
-/// The problem of a key that is not accepted.
 fn without(key: &str, message: impl Into<String>) -> Problem {
     Problem::with_text(message, format_args!("[workload] without {key}"))
 }
@@ -456,7 +454,6 @@ impl Plan {
         }
     }
 
-    /// Adds a job of this plan. Each rank has its own host and start time.
     fn add_job(
         &self,
         builder: &mut WorkloadBuilder,
@@ -529,11 +526,11 @@ impl Plan {
 /// The additional dependencies of sends in a plan that limits the number of sends in flight per pair of ranks.
 struct Pace {
     depth: usize,
-    /// The sends that [`Pace::before`] has processed, for each sending and receiving rank.
+    /// The sends that [`Pace::before`] has processed, by sending rank and receiving rank.
     of_pair: BTreeMap<(u32, u32), Vec<u32>>,
-    /// The sends that [`Pace::before`] has processed, for each sending rank and step.
+    /// The sends that [`Pace::before`] has processed, by sending rank and step.
     of_step: BTreeMap<(u32, u32), Vec<u32>>,
-    /// For each send, the earlier send to the same rank that must be complete before it.
+    /// For each send, the earlier send of the same pair of ranks that must be complete before it.
     room: Vec<Option<u32>>,
 }
 
@@ -543,7 +540,7 @@ impl Pace {
     }
 
     /// The earlier sends that must be complete before send `number`, the next one of the plan, may start. One of them
-    /// is the send `depth` positions earlier to the same rank.
+    /// is the send `depth` positions earlier among the sends of the same pair of ranks.
     ///
     /// The others are needed in exchanges. In one step of an exchange, a rank sends some bytes and receives data for
     /// these bytes. The rank must not reduce the received data into these bytes before it has sent them. A later send

@@ -110,8 +110,8 @@ const TREE_SHARES: [[f64; 23]; 3] = [
 ];
 
 /// The channels within a server whose GPUs have this NVLink bandwidth. NCCL's search considers the highest speed that
-/// fits and all speeds down to half of that speed. The search takes the speed with the largest total bandwidth. Fast
-/// channels are then halved, so that there are more of them.
+/// fits and all speeds down to half of that speed. The search takes the speed with the largest total bandwidth. Each
+/// fast channel is then split into two channels of half the speed.
 fn channels_in_server(nvlink: f64) -> Channels {
     let of = |speed: f64| Channels { count: libm::floor(nvlink / speed).max(1.0), speed };
     let first = NVLINK_SPEEDS.into_iter().find(|speed| *speed <= nvlink).unwrap_or(nvlink);
@@ -291,7 +291,6 @@ mod tests {
         assert!((time - expected).abs() < 0.005, "{time} instead of {expected}");
     }
 
-    /// The bus bandwidth that a predicted time gives.
     fn busbw(ranks: u32, bytes: u64, time: Option<f64>) -> Option<f64> {
         Some(bytes as f64 / 1e3 / time? * Algorithm::AllreduceRing.bus_factor(ranks))
     }

@@ -16,8 +16,8 @@ pub(super) fn place_all(
     place_among(placement, (ranks, jobs), ((0..fabric.hosts).collect(), 0), fabric, seed)
 }
 
-/// The hosts of each of `jobs` jobs, in the order of their ranks. They are chosen among the free hosts, which are in
-/// ascending order. `number` selects the random stream, since a workload may have several placements.
+/// The hosts of each of `jobs` jobs, in the order of their ranks. They are chosen among `hosts`, which has the free
+/// hosts in ascending order. `number` selects the random stream, since a workload may have several placements.
 pub(super) fn place_among(
     placement: Placement,
     (ranks, jobs): (u32, u32),
@@ -38,7 +38,6 @@ pub(super) fn place_among(
     Ok(hosts.chunks_exact(ranks as usize).take(jobs as usize).map(<[u32]>::to_vec).collect())
 }
 
-/// The servers of a fabric, which a placement needs.
 fn servers_of(placement: Placement, fabric: &Fabric) -> Result<&Servers, WorkloadError> {
     fabric.servers.as_ref().ok_or_else(|| {
         let name = Placement::ALL.iter().find(|(_, other)| *other == placement).map_or("", |(name, _)| name);
@@ -57,7 +56,6 @@ fn place_in(servers: &Servers, fabric: &Fabric, place: u32) -> Option<(u32, u16)
     Some((server, servers.rail_of(host)?))
 }
 
-/// Places jobs by [`Placement::Servers`].
 fn on_servers(
     (ranks, jobs): (u32, u32),
     free: &[u32],
@@ -93,8 +91,7 @@ fn on_servers(
     Ok(groups)
 }
 
-/// Places jobs by [`Placement::Spread`]. The hosts come from the ToRs with the most free ones, which leaves as many
-/// ToRs as possible to later jobs.
+/// Takes hosts from the ToRs with the most free hosts, which leaves as many ToRs as possible to later jobs.
 fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<Vec<u32>>, WorkloadError> {
     let mut by_tor: Vec<(u32, u32)> =
         hosts.iter().map(|&host| (fabric.tor_of[host as usize], host)).collect();

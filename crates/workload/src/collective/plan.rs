@@ -38,9 +38,9 @@ pub struct Send {
     pub action: Action,
     /// The channel of the collective to which the message belongs.
     pub channel: u32,
-    /// Whether the message goes through a server's NVLink switch that reduces and multicasts. All sends of a step
-    /// that are reduced into the same bytes of a rank arrive at that rank as one transfer. All copies of the same
-    /// bytes of a rank leave that rank as one transfer.
+    /// Whether the message goes through a server's NVLink switch that reduces and multicasts. All sends through the
+    /// switch that are reduced into the same bytes of a rank in one step arrive at that rank as one transfer. All
+    /// copies of the same bytes of a rank leave that rank as one transfer.
     pub switch: bool,
     /// The step of the algorithm. Within a step, a rank sends its data from before the step. Data that it receives in
     /// the step is reduced or copied afterwards.
@@ -62,7 +62,7 @@ pub enum Action {
 }
 
 impl Plan {
-    /// The dependencies of `send`. They are all messages to the rank that sends it.
+    /// The dependencies of `send`. All of them are messages to the rank that sends `send`.
     pub fn waits_of(&self, send: &Send) -> &[u32] {
         &self.waits[send.waits_from as usize..][..send.waits_len as usize]
     }
@@ -81,8 +81,8 @@ pub(super) struct Transfer {
 
 /// A builder that makes a plan from steps.
 ///
-/// Algorithms do not declare on which data their chunks depend. A chunk waits for every chunk that contributed to its
-/// bytes since these bytes were last overwritten. These are exactly the chunks that a rank must have received.
+/// Algorithms do not declare on which data their chunks depend. A chunk waits for the chunks that last overwrote its
+/// bytes in the sender's buffer, and for all chunks that were reduced into these bytes since then.
 pub(super) struct Planner {
     plan: Plan,
     chunk: u64,

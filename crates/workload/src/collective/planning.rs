@@ -191,8 +191,8 @@ fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner,
 }
 
 /// Adds exchanges with partners at a distance of half the number of participants, then of a quarter, and so on. In
-/// these exchanges, a rank sends the half of its blocks that the partner keeps. Exchanges at equal distances in
-/// reverse order follow. In these exchanges, a rank sends all blocks that it has.
+/// these exchanges, a rank sends the half of its blocks that the partner keeps. Exchanges at the same distances in
+/// reverse order follow, in which a rank sends all blocks that it has.
 fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
     let n = fold.participants;
     let blocks = Blocks::of(bytes, n);
@@ -225,7 +225,8 @@ fn recursive_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
     }
 }
 
-/// An all-to-all. In round k, rank r sends to r + k, which is an order without incasts (STrack, section 4.3).
+/// An all-to-all. In round k, each rank sends to the k-th rank after it, which is an order without incasts (STrack,
+/// section 4.3).
 fn alltoall(blocks: Blocks, connections: u32) -> Plan {
     let n = blocks.count();
     let mut plan = Plan { ranks: n, per_rank: Some(connections), ..Plan::default() };

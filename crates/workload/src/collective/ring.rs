@@ -4,8 +4,8 @@ use super::blocks::Blocks;
 use super::layout::Layout;
 use super::plan::{Action, Planner, Transfer};
 
-/// ReduceScatter on rings. After step s, the rank at position p has the sum over s + 2 ranks for the block of position
-/// p - 2 - s. After the last step, each rank has the sum over all ranks for its own block.
+/// ReduceScatter on rings. After step s, counted from 0, the rank at position p has the sum over s + 2 ranks for the
+/// block of position p - 2 - s. After the last step, each rank has the sum over all ranks for its own block.
 pub(super) fn reduce_scatter(planner: &mut Planner, layout: &Layout, bytes: u64) {
     let n = layout.ranks();
     rotate(planner, layout, bytes, Action::Reduce, |step| n - 1 - step);

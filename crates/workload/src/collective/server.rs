@@ -146,8 +146,7 @@ impl Transfer {
         if on == Done::Acknowledged {
             return self.activate(builder, on, gate);
         }
-        // The receiver has the data now. An idle step at the receiver activates the gate, because an idle step may
-        // activate a gate of another host.
+        // An idle step at the receiver activates the gate, because an idle step may activate a gate of another host.
         let known = builder.add_step((receiver, Step::IDLE), 1, Duration::ZERO, &[]);
         self.activate(builder, on, known);
         builder.activate_after(known, gate);
@@ -217,7 +216,6 @@ impl Ranks {
         Layout::of(places, channels, pxn != Some(true), nvls).with_rates([self.nic_rate, link])
     }
 
-    /// The route of data from one rank to another.
     pub fn way(&self, src: u32, dst: u32) -> Way {
         let [from, to] = [src, dst].map(|rank| self.gpus[rank as usize]);
         let Some(server) = self.server else { return Way::Network };
@@ -231,8 +229,8 @@ impl Ranks {
         relays.map_or(Way::Network, |relays| Way::Relay(relays[src as usize % relays.len()]))
     }
 
-    /// The queue pair between the NICs of two ranks. There is one for each channel of the trace and each channel of its
-    /// collectives, as NCCL connects two ranks once per channel.
+    /// The queue pair between the NICs of two ranks. `channel` has the numbers of the trace's channel and of the
+    /// collective's channel. Each combination has its own queue pair, as NCCL connects two ranks once per channel.
     pub fn qp(&mut self, builder: &mut WorkloadBuilder, [src, dst]: [u32; 2], channel: (u32, u32)) -> QpId {
         let ends = [self.host(src), self.host(dst)];
         *self.qps.entry((src, dst, channel)).or_insert_with(|| builder.add_qp(ends[0], ends[1]))
@@ -312,7 +310,7 @@ impl Ranks {
     }
 
     /// Adds a transfer of `src`'s bytes `from..from + bytes` through the switch. The bytes are sent to the switch once
-    /// for all receivers. All such transfers wait for the same dependencies.
+    /// for all receivers. The transfers to all receivers wait for the same dependencies.
     fn send_from_switch(
         &mut self,
         builder: &mut WorkloadBuilder,

@@ -275,8 +275,6 @@ fn ranks_of_an_all_to_all_begin_at_random() {
     assert!(said.to_string().contains("write: [workload] without jitter"), "{said}");
 }
 
-/// Two collectives beside each other are one valid workload. Neither collective waits for the other one. Each
-/// collective has the messages that it has alone.
 #[test]
 fn two_workloads_beside_each_other_stay_as_they_are() {
     let fabric = fabric(4, 4);
@@ -298,7 +296,6 @@ fn two_workloads_beside_each_other_stay_as_they_are() {
     assert_eq!(of_job(&both, 2), of_job(&other, 0));
 }
 
-/// A job on two servers of four ranks.
 fn on_servers(algorithm: Algorithm, channels: u32) -> Workload {
     let server = ServerSpec {
         ranks: Some(4),

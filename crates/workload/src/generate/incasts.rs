@@ -31,8 +31,7 @@ impl Incasts<'_> {
     }
 
     /// The mean time from one incast to the next, in picoseconds. As for a background, the load is the bytes of all
-    /// incasts divided by the capacity of the hosts that take part. An incast of `degree` messages therefore counts
-    /// as much as `degree` messages of single hosts.
+    /// incasts divided by the capacity of the hosts that take part.
     fn mean_gap_ps(&self) -> f64 {
         let bits = 8.0 * f64::from(self.spec.degree) * self.spec.bytes.0 as f64;
         bits / (self.spec.load * f64::from(self.hosts) * self.host_rate.0 as f64) * 1e12
@@ -69,7 +68,7 @@ impl Incasts<'_> {
         let mut random = stream(seed, incast, Purpose::IncastHosts);
         let receiver = random.below(self.hosts);
         let mut others: Vec<u32> = (0..self.hosts).filter(|host| *host != receiver).collect();
-        // The senders come from the first steps of a shuffle.
+        // The first steps of a shuffle draw the senders.
         for place in 0..self.spec.degree {
             let from = place + random.below(self.hosts - 1 - place);
             others.swap(place as usize, from as usize);

@@ -76,7 +76,6 @@ impl Pipeline<'_> {
             return Err(WorkloadError::key("duration", what));
         }
         starts.sort_unstable();
-        // Hosts are numbered by data centre, and each data centre has the same number of hosts.
         let of_dc = self.fabric.hosts / self.fabric.dcs;
         let mut stages = vec![None; self.fabric.hosts as usize];
         for (start, host) in starts {

@@ -4,7 +4,6 @@ use anabranch_base::Rate;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A fabric of `hosts` hosts at 100 Gb/s, `per_tor` on each ToR.
 fn fabric(hosts: u32, per_tor: u32) -> Fabric {
     let tor_of = (0..hosts).map(|host| hosts + host / per_tor).collect();
     Fabric { hosts, host_rate: Rate::from_gbps(100), tor_of, dcs: 1, ..Fabric::default() }
