@@ -35,7 +35,6 @@ pub fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// The name of a public item.
 pub fn public_name(item: &Item) -> Option<String> {
     let (visibility, name) = match item {
         Item::Const(item) => (&item.vis, &item.ident),
@@ -161,7 +160,6 @@ fn fields(fields: &Fields) -> String {
     }
 }
 
-/// The text with a space in front of it, or nothing if the text is empty.
 fn spaced(text: String) -> String {
     if text.is_empty() { text } else { format!(" {text}") }
 }

@@ -6,12 +6,12 @@
 //! - `COMP`: its duration (or `runtime` in traces of older tools). A rank computes one node at a time on its CPU and
 //!   one at a time on its GPU (`is_cpu_op`), or one at a time per stream of the GPU (`tid`);
 //! - `COMM_SEND`, `COMM_RECV`: `comm_size`, `comm_dst` or `comm_src`, `comm_tag`;
-//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group. Such a node on the CPU without a
-//!   type is the launch of a collective, and counts as a computation. `comm_size` is the size of a rank's data before
-//!   the collective, as in ASTRA-sim, whose ring AllGather sends messages of `comm_size`. The result of an AllGather
-//!   is therefore larger by the factor of the number of ranks. A broadcast comes from the first rank of its group,
-//!   since no attribute names another rank. A collective of no bytes has no messages, and its nodes end at once: it is no
-//!   barrier. NCCL discards such collectives too (`taskAppend` in its `enqueue.cc`);
+//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group. Such a node on the CPU without
+//!   `comm_type` is the launch of a collective, and counts as a computation. `comm_size` is the size of a rank's data
+//!   before the collective, as in ASTRA-sim, whose ring AllGather sends messages of `comm_size`. The result of an
+//!   AllGather is therefore larger by the factor of the number of ranks. A broadcast comes from the first rank of its
+//!   group, since no attribute names another rank. A collective of no bytes has no messages, and its nodes end at once:
+//!   it is no barrier. NCCL discards such collectives too (`taskAppend` in its `enqueue.cc`);
 //! - `METADATA`: has no effect.
 //!
 //! `pg_name` names the group, or `comm_group` in traces of older tools. Without a name, or with an empty name or `0`,

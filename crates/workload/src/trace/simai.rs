@@ -41,7 +41,7 @@ use anabranch_base::{Bytes, Duration, Problem};
 use groups::{Group, GroupError, Groups};
 use layer::{Layer, Part};
 
-/// The part of a file that is simulated. [`TraceSpec`](super::TraceSpec) describes the fields without comments.
+/// The part of a file that is simulated. [`TraceSpec`](super::TraceSpec) describes the first four fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Share {
     pub without_pipeline: bool,
