@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: builds and packs the files of a release, and tests them as unpacked from the archive.
 //!
 //! The results in `target/dist` are an archive (the command with completions and manual, and the C library), a Python
-//! wheel, and checksums. The archive's folders are those of an installation prefix, so that its contents can be
+//! wheel, and checksums. The archive has the folders of an installation prefix, so that its contents can be
 //! copied to `/usr/local`.
 
 mod check;

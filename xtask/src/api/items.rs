@@ -4,8 +4,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, ItemTrait, Meta, TraitItem, Visibility};
 
-/// The items in a macro's argument, because `parameters!` and `kinds!` declare types there. For anything but such a
-/// macro call, the item itself.
+/// The items in a macro's argument, because `parameters!` and `kinds!` declare types there. Any other item is returned
+/// unchanged.
 pub fn expanded(item: Item) -> Vec<Item> {
     if let Item::Macro(call) = &item
         && call.ident.is_none()

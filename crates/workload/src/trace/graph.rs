@@ -53,8 +53,7 @@ pub enum Op {
         /// The processor of its rank that the node occupies, if any.
         processor: Option<u32>,
     },
-    /// The node waits until the message of a send of the same rank is acknowledged, whatever
-    /// [`SendEnds`](super::SendEnds) is.
+    /// The node waits until a message of its own rank is acknowledged, whatever [`SendEnds`](super::SendEnds) is.
     Acknowledged {
         /// The node that sends the message, which is one of [`Node::after`].
         send: u32,

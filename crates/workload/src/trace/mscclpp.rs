@@ -1,10 +1,10 @@
 //! Plans of MSCCL++ in JSON. Each GPU has thread blocks, and each thread block has operations.
 //!
-//! A put is a message. A signal is a message of [`SIGNAL`] bytes on the same queue pair. The n-th wait of a channel
-//! belongs to the n-th signal of that channel, and ends when the signal has arrived. If the signal is not relaxed, all
-//! earlier puts to the same GPU must have arrived too. A read from another GPU consists of a request of [`READ`] bytes
-//! and a response. A put of packets has twice the bytes, because it includes flags. Readers of the chunk wait for its
-//! arrival. Copying and reducing take no time. Each channel has its own queue pair.
+//! Each channel has its own queue pair. A put is a message. A signal is a message of [`SIGNAL`] bytes. The n-th wait of
+//! a channel belongs to the n-th signal of that channel, and ends when the signal has arrived. If the signal is not
+//! relaxed, all earlier puts to the same GPU must have arrived too. A read from another GPU consists of a request of
+//! [`READ`] bytes and a response. A put of packets has twice the bytes, because it includes flags. Readers of a chunk
+//! wait for its packets. Copying and reducing take no time.
 //!
 //! The first acquisitions of a semaphore, as many as its initial value, do not wait. The n-th acquisition after them,
 //! in the order of the file, waits for the n-th release, whichever thread block comes first. All packets of a chunk

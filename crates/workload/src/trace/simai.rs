@@ -9,8 +9,8 @@
 //! The format leaves its execution to the simulator. This reader uses these rules:
 //! - There is one pass: forward through all layers in their order, then backward in reverse order, with W before I in
 //!   each layer. A rank executes one computation at a time. It waits for the collectives of F and I. Only the end of
-//!   the job waits for the collectives of W. `update_ns` must be present, as in the files, but is not simulated.
-//!   [`notes`] mention it if its sum over the layers is more than 1 % of the computation. `vpp` and `ga`
+//!   the job waits for the collectives of W. `update_ns` must be present, but is not simulated.
+//!   [`notes`] mentions it if its sum over the layers is more than 1 % of the computation. `vpp` and `ga`
 //!   (micro-batches) have no effect, because the file's layers already include them. `mode` has no effect either,
 //!   because files with the mode 1 (inference) have no backward pass.
 //! - `MICRO`: the lines are executed one after the other, each among all ranks, as AICB does on GPUs (`apply_workload`

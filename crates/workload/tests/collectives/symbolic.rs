@@ -8,7 +8,7 @@ use anabranch_workload::collective::{
 use anabranch_workload::{self as workload, Done, Fabric, Opens, Start, Workload, WorkloadSpec};
 use std::collections::BTreeMap;
 
-/// A job whose ranks are on the hosts with the same numbers, as a workload and as the plan from which it was built.
+/// A job whose ranks are on the hosts with the same numbers, as a workload and as the plan of its messages.
 pub struct Collective {
     pub algorithm: Algorithm,
     pub ranks: usize,
