@@ -1,4 +1,4 @@
-//! A Chakra execution trace of a single rank. After a first byte `g`, the first line is a file of groups.
+//! A Chakra execution trace of a single rank. If the first byte is `g`, the rest of the first line is a file of groups.
 #![no_main]
 
 use anabranch_workload::text_of_ranks;

@@ -1,6 +1,6 @@
 //! Jobs from traces. The first letter selects the format, and the rest is the file. Files of Chakra are binary, so the
-//! rest is the text into which they are converted. A capital letter selects two such jobs with servers, a share, other
-//! algorithms, replicated ranks and ignored dependencies.
+//! rest is the text into which they are converted. A capital letter selects two such jobs with servers, fewer layers
+//! and ranks, other algorithms, replicated ranks and ignored dependencies.
 #![no_main]
 
 use anabranch_base::{Bytes, Duration, Rate};

@@ -1,5 +1,5 @@
-//! Pause frames, and frames of every format with a BTH except that of MRC. Random bytes give a packet or an error with
-//! its place. If the headers can carry the offset of a payload, the packet is equal after encoding and decoding. If
+//! Pause frames, and frames of all formats with a BTH except MRC's. Random bytes give a packet, or an error with the
+//! error's place. If the headers can carry the offset of a payload, the packet is equal after encoding and decoding. If
 //! this packet is data, it can be trimmed.
 #![no_main]
 

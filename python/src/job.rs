@@ -19,14 +19,13 @@ const PATIENCE: Duration = Duration::from_millis(50);
 #[pyclass(frozen)]
 pub struct Job {
     shared: Arc<Shared>,
-    /// The channel on which the threads send the number of each run that has ended and was not cancelled; none before
+    /// The channel on which the threads send the number of each run that has ended and was not cancelled. None before
     /// the threads start.
     ended: Mutex<Option<Receiver<usize>>>,
 }
 
 struct Shared {
     session: Mutex<Session>,
-    /// The files that the scenario names.
     inputs: Arc<BTreeMap<String, String>>,
     started: OnceLock<RunPlan>,
     /// The position in [`RunPlan::order`] of the run that is carried out next.
@@ -51,7 +50,6 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Job {
-    /// The job of a scenario, before any run has started.
     pub fn new(session: Session) -> Job {
         let shared = Shared {
             inputs: Arc::new(session.files().clone()),
@@ -64,7 +62,7 @@ impl Job {
 }
 
 impl Shared {
-    /// Carries out one run after the other until none is left or the runs are cancelled.
+    /// Carries out runs until none is left or the runs are cancelled.
     fn work(&self, ended: &Sender<usize>) {
         let Some(RunPlan { order, controls }) = self.started.get() else { return };
         loop {
@@ -90,7 +88,7 @@ impl Shared {
         }
     }
 
-    /// The controls of all runs once the job has started; empty before.
+    /// The controls of all runs. Empty before the job starts.
     fn controls(&self) -> &[Control] {
         self.started.get().map_or(&[], |started| &started.controls)
     }

@@ -22,7 +22,6 @@ pub struct Results {
 }
 
 impl Results {
-    /// The results in `set`, with the files that the scenario of `set` names.
     pub fn new(set: ResultSet, inputs: Arc<BTreeMap<String, String>>) -> Results {
         Results { set, inputs }
     }

@@ -15,7 +15,7 @@ def test_the_snippets_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     names: dict[str, Any] = {}
     exec(snippets[0], names)
     assert names["flows"].height == 288 and (tmp_path / "results" / "first" / "report.html").exists()
-    # The second snippet is a class whose methods have no bodies. A load balancer needs one that returns an entropy value.
+    # The second snippet is a class whose methods have no bodies. A load balancer must return entropy values.
     snippet = snippets[1].replace("window_bytes): ...", "window_bytes): return 7")
     assert snippet != snippets[1]
     scheme = [{"name": "own", "base": "reps", "set": {"lb": {"kind": "sticky", "patience": 8}}}]

@@ -55,7 +55,6 @@ fn interfaces(root: &Path) -> Result<Vec<(String, BTreeSet<String>)>> {
     Ok(all)
 }
 
-/// The lines in which a record and an interface differ.
 fn differences(name: &str, recorded: &str, lines: &BTreeSet<String>) -> Vec<String> {
     let recorded: BTreeSet<String> = recorded.lines().map(str::to_owned).collect();
     let gone = recorded.difference(lines).map(|line| format!("{name}: - {line}"));

@@ -5,10 +5,8 @@ use mdbook_driver::MDBook;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Builds `docs/` into `target/book`, with the playground if that has been built. Returns the path of the first page.
-///
-/// # Errors
-/// mdBook cannot build the site, or a page names a file that is not in the site.
+/// Builds `docs/` into `target/book`, with the playground if `target/playground.html` exists. Returns the path of the
+/// first page. Fails if a page names a file that is not in the site.
 pub fn build(root: &Path) -> Result<PathBuf> {
     MDBook::load(root.join("docs"))?.build()?;
     let site = root.join("target/book");

@@ -12,7 +12,7 @@ use crate::source::Source;
 use modules::Graph;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The circles in every folder of modules, each with the steps of the shortest path from its first module back to
+/// The circles in the folders of modules, each with the steps of the shortest path from its first module back to
 /// itself.
 pub fn findings(sources: &[Source]) -> Findings {
     let mut packages: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
@@ -47,7 +47,7 @@ pub fn covers(recorded: &str, found: &str) -> bool {
     }
 }
 
-/// The largest sets of modules in which each module uses every other one, directly or indirectly.
+/// The largest sets of modules in which each module uses all the others, directly or indirectly.
 fn circles(graph: &Graph) -> BTreeSet<BTreeSet<&str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         graph.keys().map(|start| (start.as_str(), reach(graph, start))).collect();

@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: builds and packs the files of a release, and tests them as unpacked from the archive.
 //!
 //! The results in `target/dist` are an archive (the command with completions and manual, and the C library), a Python
-//! wheel, and checksums. The archive's folders are those of an installation prefix, so that its contents can be
+//! wheel, and checksums. The archive has the folders of an installation prefix, so that its contents can be
 //! copied to `/usr/local`.
 
 mod check;
@@ -43,20 +43,16 @@ struct Release<'a> {
     version: String,
     /// The target triple of this machine. All files are built for this target.
     target: String,
-    /// Cargo's target directory: one that is used for releases only, or the usual one with another profile than
-    /// [`PROFILE`].
+    /// Cargo's target directory.
     cargo_target: PathBuf,
     /// The folder of the finished files.
     output: PathBuf,
-    /// The profile from the training runs, with which the compiler optimises, if there have been such runs.
+    /// The profile from the training runs, if there have been any.
     trained: Option<PathBuf>,
 }
 
 /// Builds every file of a release and tests the files. A `profile` other than [`PROFILE`] tests the packing in less
 /// time.
-///
-/// # Errors
-/// A build fails, or a file does not work. A missing tool is an error only if the release cannot be built without it.
 pub fn build(root: &Path, profile: &str) -> Result<()> {
     let metadata = crate::edges::read(root)?;
     let command = metadata.workspace_packages().into_iter().find(|package| package.name == "anabranch-cli");
@@ -96,7 +92,7 @@ impl Release<'_> {
     }
 
     /// A cargo command that builds for the release and passes `flag` to the compiler. Without `flag`, it passes the
-    /// option for the trained profile.
+    /// option for the trained profile, if there is one.
     fn cargo(&self, command: &str, flag: Option<String>) -> Command {
         let mut cargo = cargo(self.root);
         cargo.args([
@@ -124,7 +120,6 @@ impl Release<'_> {
         self.cargo_target.join(&self.target).join(folder)
     }
 
-    /// Builds the command and returns its path.
     fn command(&self, flag: Option<String>) -> Result<PathBuf> {
         step(self.cargo("build", flag).args(["--package", "anabranch-cli"]))?;
         Ok(self.built().join("anabranch"))
@@ -184,7 +179,7 @@ impl Release<'_> {
         Ok(libraries.context("the compiler named no native-static-libs")?.to_owned())
     }
 
-    /// Builds the Python package; `None` if maturin is not installed.
+    /// Builds the Python package. `None` if maturin is not installed.
     fn wheel(&self) -> Result<Option<PathBuf>> {
         let mut build = Command::new("maturin");
         if !crate::is_available("maturin") {
@@ -198,7 +193,6 @@ impl Release<'_> {
         wheel.context("maturin left no wheel").map(Some)
     }
 
-    /// The finished files, by name.
     fn files(&self) -> Result<Vec<PathBuf>> {
         let listed: Result<Vec<_>, _> = fs::read_dir(&self.output)?.collect();
         let mut files: Vec<PathBuf> = listed?.into_iter().map(|entry| entry.path()).collect();
@@ -234,7 +228,7 @@ fn library_files() -> [String; 2] {
     [std::env::consts::DLL_SUFFIX, ".a"].map(|ending| format!("lib{LIBRARY}{ending}"))
 }
 
-/// The description of the C library for pkg-config. Its paths are relative to this file, so that the archive can be
+/// The text of the C library's file for pkg-config. Its paths are relative to the file, so that the archive can be
 /// unpacked anywhere.
 fn pkg_config(version: &str, system_libraries: &str) -> String {
     format!(

@@ -68,7 +68,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// The crates of the workspace, each with the workspace crates that its manifest names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// The manifests of the workspace at `root`.
 pub fn read(root: &Path) -> Result<Metadata> {
     let mut command = MetadataCommand::new();
     command.manifest_path(root.join("Cargo.toml")).no_deps().exec().context("cargo metadata failed")

@@ -31,10 +31,10 @@ struct Term {
     /// Identifiers that may not be declared as modules, and so as files.
     #[serde(default)]
     modules: Vec<String>,
-    /// Words and phrases that may not occur in comments, in upper or lower case.
+    /// Words and phrases, in lower case, that may not occur in comments in any case.
     #[serde(default)]
     comments: Vec<String>,
-    /// The crates in which the words have this meaning; empty for all crates.
+    /// The crates in which the words have this meaning. Empty for all crates.
     #[serde(default)]
     crates: Vec<String>,
     /// The reason why the words mislead, if the term alone does not make it clear.

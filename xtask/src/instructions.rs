@@ -43,10 +43,7 @@ struct Stored {
     per_hop: BTreeMap<String, f64>,
 }
 
-/// Counts the instructions, and fails if a cost has grown by more than [`TOLERANCE`].
-///
-/// # Errors
-/// The stored costs cannot be read, the release build or a run fails, or a cost has grown or is not stored. Without
+/// Counts the instructions, and fails if a cost has grown by more than [`TOLERANCE`] or is not stored. Without
 /// valgrind, or if the stored costs are of another compiler, the function prints that it skips the check.
 pub fn check(root: &Path) -> Result<()> {
     let text = std::fs::read_to_string(root.join(FILE))
@@ -65,10 +62,6 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Counts the instructions, and writes the costs to the file.
-///
-/// # Errors
-/// The release build or a run fails, or the file cannot be written.
 pub fn record(root: &Path) -> Result<()> {
     let Some(counted) = count(root)? else { return Ok(()) };
     let mut text = format!("{HEAD}compiler = {:?}\n\n[per_hop]\n", compiler::version()?);
@@ -78,7 +71,7 @@ pub fn record(root: &Path) -> Result<()> {
     std::fs::write(root.join(FILE), text).with_context(|| format!("{FILE} cannot be written"))
 }
 
-/// The instructions per packet-hop of every case; none without valgrind.
+/// The instructions per packet-hop of the cases. None without valgrind.
 fn count(root: &Path) -> Result<Option<BTreeMap<String, f64>>> {
     if !is_available("valgrind") {
         println!("SKIPPED: instructions per packet-hop: there is no valgrind");
@@ -103,7 +96,6 @@ struct Counted {
     hops: u64,
 }
 
-/// Runs a bench case under callgrind.
 fn run(program: &Path, case: &[&str]) -> Result<Counted> {
     let mut command = Command::new("valgrind");
     command

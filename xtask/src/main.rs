@@ -98,8 +98,7 @@ fn lint() -> Result<()> {
     step(cargo(&root).args(["fmt", "--all", "--check"]))?;
     step(cargo(&root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     architecture()?;
-    // The Python package is a separate workspace. Only a release also reads its lock file, so the lock file is checked
-    // here.
+    // The Python package is a separate workspace, whose lock file is otherwise read only by a release.
     let mut python = cargo(&root);
     python.args(["tree", "--quiet", "--locked", "--manifest-path", "python/Cargo.toml", "--depth", "0"]);
     step(&mut python).context("python/Cargo.lock is stale")?;

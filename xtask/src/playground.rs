@@ -26,7 +26,6 @@ fn example(root: &Path, name: &str) -> Result<serde_json::Value> {
     Ok(serde_json::json!({ "name": name, "text": text }))
 }
 
-/// Writes the page and returns its path.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let target: PathBuf = MetadataCommand::new().no_deps().current_dir(root).exec()?.target_directory.into();
     step(cargo(root).args([

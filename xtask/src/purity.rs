@@ -105,7 +105,7 @@ fn violations(module: &[u8], own: &str) -> Result<Vec<String>> {
 }
 
 /// The functions of the package and all functions that they call, except the standard library. The module also
-/// contains functions of dependencies that are never called; they do not count.
+/// contains functions of dependencies that are never called.
 fn reached(calls: &BTreeMap<u32, Vec<u32>>, names: &BTreeMap<u32, String>, own: &str) -> BTreeSet<u32> {
     let mut rest: Vec<u32> =
         names.iter().filter(|(_, name)| name.contains(own)).map(|(index, _)| *index).collect();

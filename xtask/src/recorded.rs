@@ -14,7 +14,7 @@ pub type Findings = BTreeMap<String, Finding>;
 pub struct Finding {
     /// The size of the violation, or the number of times that it occurs.
     pub count: usize,
-    /// The places of the violation, for the error text.
+    /// For the error text.
     pub places: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ pub struct Finding {
 pub struct Check {
     /// The name of the check's table in the record.
     pub name: &'static str,
-    /// The rule, for the error text.
+    /// For the error text.
     pub rule: &'static str,
     /// Whether the record's entry with the first name permits a violation with the second name.
     pub covers: fn(&str, &str) -> bool,
@@ -104,7 +104,7 @@ fn read(root: &Path) -> Result<Record> {
     toml::from_str(&text).with_context(|| FILE.to_owned())
 }
 
-/// Violations that are not recorded, or larger than recorded.
+/// The violations that are not recorded, or are larger than recorded.
 fn grown(check: &Check, recorded: &BTreeMap<String, Entry>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (name, finding) in &check.found {
@@ -124,7 +124,7 @@ fn grown(check: &Check, recorded: &BTreeMap<String, Entry>) -> Vec<String> {
     wrong
 }
 
-/// Recorded violations that no longer exist, or are smaller than recorded.
+/// The recorded violations that no longer exist, or are smaller than recorded.
 fn mended(check: &Check, recorded: &BTreeMap<String, Entry>) -> Vec<String> {
     let mut stale = Vec::new();
     for (name, entry) in recorded {

@@ -40,12 +40,10 @@ pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The text of a file.
 pub fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))
 }
 
-/// The last component of a path.
 pub fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

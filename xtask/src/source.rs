@@ -60,7 +60,7 @@ pub fn package(root: &Path, folder: &Path) -> Result<Vec<Source>> {
     Ok(files)
 }
 
-/// The files of a crate without those of modules under `#[cfg(test)]`.
+/// The files of a crate, except files of modules under `#[cfg(test)]`.
 pub fn without_tests(files: Vec<Source>) -> Vec<Source> {
     let mut tests = BTreeSet::new();
     for source in &files {

@@ -6,11 +6,7 @@ use crate::{circles, glossary, lengths, openings};
 use anyhow::Result;
 use std::path::Path;
 
-/// Fails if production code has a style violation that is not recorded.
-///
-/// # Errors
-/// There is such a violation, a recorded violation has been corrected but is still in the record, or a file cannot be
-/// read.
+/// Fails if production code has a style violation that is not recorded, or if a recorded violation has been corrected.
 pub fn check(root: &Path) -> Result<()> {
     let sources = source::production(root)?;
     print!("{}", openings::table(&sources));
@@ -23,10 +19,8 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the record of style violations from the present code.
-///
-/// # Errors
-/// `force` is false, and a violation is not recorded or is larger than recorded. A file cannot be read or written.
+/// Writes the record of style violations from the present code. Unless `force` is true, fails if a violation is not
+/// recorded or is larger than recorded.
 pub fn record(root: &Path, force: bool) -> Result<()> {
     let sources = source::production(root)?;
     recorded::write(root, &checks(root, &sources)?, force)

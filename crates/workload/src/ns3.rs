@@ -58,10 +58,7 @@ impl FlowFormat {
 
 /// Reads a flow file for a fabric. Each flow becomes one message on its own queue pair, in the order of the file. If
 /// `format` is none, the format is derived from the columns. `origin` is the time in the file at which the run starts.
-/// Priority groups and ports are checked but have no effect. Lines after the counted flows are ignored.
-///
-/// # Errors
-/// [`WorkloadError::Line`] if a line is wrong, and [`WorkloadError::File`] if the file as a whole is wrong.
+/// Priority groups and ports are checked but have no effect.
 pub(super) fn parse(
     file: &str,
     text: &str,
@@ -108,7 +105,7 @@ const PACKET: u64 = 1000;
 
 const SET_FORMAT: &str = "; set format in [workload] to the one that is meant";
 
-/// A flow, and those six-column formats that its numbers fit.
+/// A flow, and the six-column formats that its numbers fit.
 struct Fit {
     line: u32,
     columns: usize,
@@ -124,7 +121,6 @@ impl Fit {
         Fit { line, columns: words.len(), hpcc, rdma }
     }
 
-    /// The format that fits, if there is exactly one.
     fn only(&self) -> Option<FlowFormat> {
         match (self.hpcc, self.rdma) {
             (true, false) => Some(FlowFormat::Hpcc),
@@ -246,10 +242,6 @@ impl<'a> FlowFile<'a> {
     }
 
     /// The format that the columns of the flows fit. If some flow fits no format, this is the probable format.
-    ///
-    /// # Errors
-    /// The numbers of columns are wrong or differ, all flows fit both formats of six columns, or flows fit different
-    /// formats. In the last case, the error is at the first flow that differs from most others.
     fn detect_format(&self) -> Result<FlowFormat, WorkloadError> {
         self.check_counts()?;
         let flows: Vec<Fit> = self.counted.iter().map(|(line, content)| Fit::of(*line, content)).collect();
@@ -327,7 +319,7 @@ impl<'a> FlowFile<'a> {
         Ok(())
     }
 
-    /// The earliest start time among those flows whose start time can be read.
+    /// The earliest start time that can be read.
     fn earliest(&self, format: FlowFormat) -> Duration {
         let starts = self.counted.iter().filter_map(|(_, content)| columns::start(content, format));
         Duration(starts.map(|start| start.0).min().unwrap_or(0))

@@ -173,8 +173,7 @@ impl SizeDistribution {
     }
 }
 
-/// The largest size, an exbibyte. A larger size is a mistake. Up to this size, floats are precise enough for sums of
-/// sizes.
+/// The largest size that a file may have, an exbibyte.
 const LARGEST: u64 = 1 << 60;
 
 fn read_point(content: &str) -> Result<(u64, f64), String> {

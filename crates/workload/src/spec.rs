@@ -98,8 +98,8 @@ pub enum WorkloadSpec {
 serde_but_registered!(WorkloadSpec);
 
 impl WorkloadSpec {
-    /// The length of all messages together in bytes, for permutation, tornado, incast and listed messages. None for
-    /// every other kind of workload.
+    /// The total length of the messages in bytes, for permutation, tornado, incast and listed messages. None for the
+    /// other kinds of workloads.
     pub fn total_bytes(&self) -> Option<u64> {
         match self {
             WorkloadSpec::Permutation { bytes, hosts: senders, .. }
@@ -138,7 +138,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether the messages belong to jobs, which have their own completion times.
+    /// Whether the messages belong to jobs, which have their own completion times. False for a custom workload, even if
+    /// it adds jobs.
     pub fn has_jobs(&self) -> bool {
         match self {
             WorkloadSpec::Collective(_) | WorkloadSpec::Trace(_) | WorkloadSpec::Jobs { .. } => true,
@@ -165,7 +166,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// The path of the scenario's key that determines the length of a message, and the key itself if its value is a
+    /// The path of the scenario's key that determines the length of a message, and the key's name if its value is a
     /// length. `group` is the name of the message's group, or empty.
     pub fn length_path(&self, message: usize, group: &str) -> (String, Option<&'static str>) {
         let bytes = |path: &str| (path.to_owned(), Some("bytes"));

@@ -4,8 +4,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, ItemTrait, Meta, TraitItem, Visibility};
 
-/// The items in a macro's argument, because `parameters!` and `kinds!` declare types there. For anything but such a
-/// macro call, the item itself.
+/// The items in a macro's argument, because `parameters!` and `kinds!` declare types there. Any other item is returned
+/// unchanged.
 pub fn expanded(item: Item) -> Vec<Item> {
     if let Item::Macro(call) = &item
         && call.ident.is_none()
@@ -35,7 +35,6 @@ pub fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// The name of a public item.
 pub fn public_name(item: &Item) -> Option<String> {
     let (visibility, name) = match item {
         Item::Const(item) => (&item.vis, &item.ident),
@@ -161,7 +160,6 @@ fn fields(fields: &Fields) -> String {
     }
 }
 
-/// The text with a space in front of it, or nothing if the text is empty.
 fn spaced(text: String) -> String {
     if text.is_empty() { text } else { format!(" {text}") }
 }

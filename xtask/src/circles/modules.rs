@@ -13,7 +13,6 @@ pub type Graph = BTreeMap<String, BTreeMap<String, String>>;
 /// The uses between the modules of each folder. A folder is a module that has submodules.
 pub type Folders = BTreeMap<Vec<String>, Graph>;
 
-/// The uses between siblings, for every folder of a crate.
 pub fn folders(sources: &[&Source]) -> Folders {
     let mut modules = Modules::default();
     for source in sources {
@@ -110,7 +109,7 @@ impl Modules {
     }
 }
 
-/// The path from the root for `path` as it is written in `module`; none if it does not begin with `crate`, `self` or
+/// The path from the root for `path` as it is written in `module`. None if it does not begin with `crate`, `self` or
 /// `super`.
 fn absolute(module: &[String], path: &[String]) -> Option<Vec<String>> {
     let mut depth = module.len();
@@ -129,7 +128,6 @@ fn absolute(module: &[String], path: &[String]) -> Option<Vec<String>> {
 
 /// The paths in a file, each with the module in which it is written.
 struct Paths {
-    /// The module that is being read.
     module: Vec<String>,
     found: Vec<(Vec<String>, Vec<String>)>,
 }

@@ -28,7 +28,6 @@ pub fn archive(release: &Release, archive: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lets each shell read its completions.
 fn completions(prefix: &Path) -> Result<()> {
     for (shell, path) in COMPLETIONS {
         if !is_available(shell) {
@@ -97,7 +96,6 @@ fn c_library(release: &Release, prefix: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Installs the wheel into a new Python environment and imports the package.
 pub fn wheel(wheel: &Path) -> Result<()> {
     let elsewhere = tempfile::tempdir()?;
     printed(Command::new("python3").args(["-m", "venv"]).arg(elsewhere.path()))?;

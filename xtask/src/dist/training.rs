@@ -14,7 +14,7 @@ const BYTES: &str = "1048576";
 /// The training scenarios: faults, incast and a collective.
 const EXAMPLES: [&str; 3] = ["link-failure", "incast", "allreduce"];
 
-/// Builds an instrumented command, runs it, and returns the merged profile; `None` if no llvm-profdata can read the
+/// Builds an instrumented command, runs it, and returns the merged profile. `None` if no llvm-profdata can read the
 /// profiles of this compiler.
 pub fn profile(release: &Release) -> Result<Option<PathBuf>> {
     let llvm = compiler::llvm()?;
@@ -64,7 +64,7 @@ fn profdata(llvm: &str) -> Result<Option<PathBuf>> {
     Ok(std::iter::once(of_toolchain).chain(of_system).find(reads))
 }
 
-/// Whether `answer`, the output of `--version`, is that of LLVM with this major version.
+/// Whether `answer`, the output of `--version`, has this major version of LLVM.
 fn is_of(answer: &str, llvm: &str) -> bool {
     answer.split_once("LLVM version ").is_some_and(|(_, version)| version.split('.').next() == Some(llvm))
 }

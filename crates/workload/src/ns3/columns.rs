@@ -28,7 +28,6 @@ fn start_column(format: FlowFormat) -> usize {
     if format == FlowFormat::Hpcc { 5 } else { 4 }
 }
 
-/// The start time of a flow, if it can be read.
 pub(super) fn start(content: &str, format: FlowFormat) -> Option<Time> {
     text::instant(content.split_whitespace().nth(start_column(format))?, "", SECOND).ok()
 }
@@ -60,8 +59,7 @@ pub(super) fn is_flow(content: &str) -> bool {
     }
 }
 
-/// Whether a line is a cable of a topology file: two nodes, a rate and a latency. The rate or the latency, or both,
-/// have a unit.
+/// Whether a line is a cable of a topology file: two nodes, a rate and a latency. The rate or the latency has a unit.
 pub(super) fn is_cable(content: &str) -> bool {
     let words: Vec<&str> = content.split_whitespace().collect();
     let [a, b, rate, latency, ..] = words[..] else { return false };
@@ -123,7 +121,6 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The whole number above 0 in a column.
     fn amount(&self, column: usize, what: &str) -> Result<u64, Problem> {
         let word = self.words[column];
         let amount = text::whole(word, what, u64::MAX).map_err(|problem| {
@@ -140,7 +137,6 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The time in seconds in a column.
     fn instant(&self, column: usize, what: &str) -> Result<Time, Problem> {
         let word = self.words[column];
         let what = format!("{what} in seconds");
@@ -153,7 +149,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// The problem with a proposed line, which has another word in this column.
+    /// The problem, with a corrected line that has `word` in this column.
     fn instead(&self, message: String, column: usize, word: Option<String>) -> Problem {
         let Some(word) = word else { return message.into() };
         let mut words = self.words.clone();

@@ -239,7 +239,7 @@ fn a_wrong_format_is_answered_with_the_one_that_the_flows_look_like() {
 
 #[test]
 fn flows_that_do_not_agree_are_refused_at_the_one_that_differs() {
-    // A flow whose size is no whole number fits only ns3-rdma.
+    // A flow whose fifth column is no whole number fits only ns3-rdma.
     for (odd, most, lines) in [
         (2, 3, ["1 2 3 100 1.5 2", "2 1 3 100 1000 2", "3 1 3 100 1000 2"]),
         (3, 2, ["2 1 3 100 1000 2", "1 2 3 100 1.5 2", "3 1 3 100 1000 2"]),
@@ -294,7 +294,6 @@ fn prose_behind_the_flows_is_not_counted_as_flows() {
     }
 }
 
-/// If the hint is followed, the file can be read, whatever value its author intended.
 #[test]
 fn hints_that_are_examples_can_be_read() {
     for (text, expected, followed) in [

@@ -100,10 +100,6 @@ pub fn note(file: &str, text: &str) -> Option<String> {
 
 impl System {
     /// Reads a system file for a network with the dimensions `dims`.
-    ///
-    /// # Errors
-    /// The error has the line. The file has an unknown or custom algorithm, another value that is unknown or malformed,
-    /// or a list that does not match the network's dimensions; or it is another file of ASTRA-sim.
     pub fn read(file: &str, text: &str, dims: &[u32]) -> Result<System, WorkloadError> {
         let document = YamlDocument::read(file, text).map_err(of_file)?;
         let reader = Reader { file, document };
@@ -129,8 +125,7 @@ impl System {
         })
     }
 
-    /// The phases of a part of a collective among all ranks. Each has the algorithm, the dimension (`None` for all
-    /// ranks), and the bytes as the algorithm defines them.
+    /// The phases of a part of a collective among all ranks.
     fn phases(&self, usual: Algorithm, bytes: u64) -> Result<Vec<Phase>, Problem> {
         let Some(kind) = KEYS.iter().position(|(name, _)| *name == usual.collective()) else {
             return Ok(vec![Phase { algorithm: usual, dim: None, bytes }]);
@@ -189,7 +184,7 @@ impl System {
     }
 }
 
-/// A phase of a collective: a collective within one dimension, or among all ranks.
+/// A phase of a collective: a collective within the dimension `dim`, or among all ranks if it is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Phase {
     algorithm: Algorithm,
@@ -197,8 +192,8 @@ struct Phase {
     bytes: u64,
 }
 
-/// The phases of the collective `name` in a dimension, or among all ranks if `dim` is `None`. A direct collective is
-/// an AllToAll of blocks, and a direct AllReduce consists of two AllToAlls.
+/// The phases of the collective `name` in a dimension. A direct collective is an AllToAll of blocks, and a direct
+/// AllReduce consists of two AllToAlls.
 fn step(name: &str, by: Implementation, dim: Option<usize>, bytes: u64) -> Result<Vec<Phase>, Problem> {
     let of = |algorithm| Phase { algorithm, dim, bytes };
     let phases = match (name, by) {
@@ -319,9 +314,6 @@ impl Reader<'_> {
 
 impl Graph {
     /// Divides the collectives over the dimensions of a network.
-    ///
-    /// # Errors
-    /// The number of ranks differs from that of the network, or an algorithm is not simulated.
     pub fn divide(&mut self, system: &System) -> Result<(), Problem> {
         let ranks = self.ranks.len() as u32;
         let of_network: u64 = system.dims.iter().map(|size| u64::from(*size)).product();

@@ -6,12 +6,12 @@
 //! - `COMP`: its duration (or `runtime` in traces of older tools). A rank computes one node at a time on its CPU and
 //!   one at a time on its GPU (`is_cpu_op`), or one at a time per stream of the GPU (`tid`);
 //! - `COMM_SEND`, `COMM_RECV`: `comm_size`, `comm_dst` or `comm_src`, `comm_tag`;
-//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group. Such a node on the CPU without a
-//!   type is the launch of a collective, and counts as a computation. The size is that of a rank's data before the
-//!   collective, as in ASTRA-sim, whose ring AllGather sends messages of `comm_size`. The result of an AllGather is
-//!   therefore larger by the factor of the number of ranks. A broadcast comes from the first rank of its group, since
-//!   no attribute names another rank. A collective of no bytes has no messages, and its nodes end at once: it is no
-//!   barrier. NCCL discards such collectives too (`taskAppend` in its `enqueue.cc`);
+//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group. Such a node on the CPU without
+//!   `comm_type` is the launch of a collective, and counts as a computation. `comm_size` is the size of a rank's data
+//!   before the collective, as in ASTRA-sim, whose ring AllGather sends messages of `comm_size`. The result of an
+//!   AllGather is therefore larger by the factor of the number of ranks. A broadcast comes from the first rank of its
+//!   group, since no attribute names another rank. A collective of no bytes has no messages, and its nodes end at once:
+//!   it is no barrier. NCCL discards such collectives too (`taskAppend` in its `enqueue.cc`);
 //! - `METADATA`: has no effect.
 //!
 //! `pg_name` names the group, or `comm_group` in traces of older tools. Without a name, or with an empty name or `0`,
@@ -33,10 +33,7 @@ use reader::Reader;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The text for the files of all ranks and for the file of groups. Errors name the file.
-///
-/// # Errors
-/// A file is malformed, or a node cannot be simulated.
+/// The text for the files of all ranks and for the file of groups.
 pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Result<String, WorkloadError> {
     let groups = Groups::read(groups, files.len())?;
     let mut text = format!("chakra of {} ranks\n", files.len());
@@ -52,7 +49,6 @@ pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Res
     Ok(text)
 }
 
-/// Appends the text of one rank's file to `text`.
 fn rank_to_text(bytes: &[u8], groups: &Groups, text: &mut String) -> Result<(), Problem> {
     if bytes.is_empty() {
         return Err(Problem::with_text("it is empty", "the trace of its rank"));
@@ -106,9 +102,6 @@ pub fn is_text(text: &str) -> bool {
 }
 
 /// Reads an output of [`to_text`].
-///
-/// # Errors
-/// A line is malformed, `replicate` does not fit the number of ranks, or the nodes contradict each other.
 pub fn parse(
     file: &str,
     text: &str,
@@ -140,16 +133,13 @@ pub fn parse(
     reader.finish(file, rules, options.without_missing)
 }
 
-/// The options for reading a trace.
+/// The options for reading a trace, which [`TraceSpec`](super::TraceSpec) describes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// The number of ranks that all execute the trace of the only rank.
     pub replicate: Option<u32>,
     /// Whether the streams of a GPU compute concurrently.
     pub streams: bool,
-    /// Whether dependencies on nodes that do not exist count as complete.
     pub without_missing: bool,
-    /// Whether control dependencies are ignored.
     pub without_control: bool,
 }
 

@@ -16,10 +16,6 @@ use crate::{Step, WorkloadError};
 use anabranch_base::{Bytes, Duration, Fix, Problem};
 use std::collections::BTreeMap;
 
-/// Reads a file.
-///
-/// # Errors
-/// A line is malformed, a comment or a rank does not end, a rank is missing, or the file is empty.
 pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     let mut graph = Graph::default();
     let mut reader = Reader::default();
@@ -63,10 +59,7 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     Err(WorkloadError::line(file, reader.counted, what))
 }
 
-/// The text without comments. The number of lines stays the same.
-///
-/// # Errors
-/// A comment does not end. The error is the line where the comment begins.
+/// The text without comments. The number of lines stays the same. The error is the line of a comment that does not end.
 fn without_comments(text: &str) -> Result<String, u32> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

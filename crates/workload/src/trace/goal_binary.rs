@@ -26,11 +26,6 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     matches!(number::<8>(bytes, 0), Some(COOKIE | USED_UP))
 }
 
-/// The GOAL text of a binary file.
-///
-/// # Errors
-/// The file is truncated, a number is out of range or contradicts another one, or a simulation of LogGOPSim has used
-/// the file up.
 pub fn to_text(file: &str, bytes: &[u8]) -> Result<String, WorkloadError> {
     let wrong =
         |what: String| WorkloadError::file(file, Problem::with_text(what, "the file anew with txt2bin"));

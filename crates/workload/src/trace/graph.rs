@@ -9,16 +9,13 @@ use std::collections::BTreeMap;
 /// The nodes of all ranks.
 #[derive(Debug, Default)]
 pub struct Graph {
-    /// The nodes of each rank.
     pub ranks: Vec<Vec<Node>>,
-    /// The collectives among the ranks.
     pub collectives: Vec<Collective>,
 }
 
 /// An activity of a rank.
 #[derive(Debug)]
 pub struct Node {
-    /// The operation.
     pub op: Op,
     /// The place of the node in its file: a line, or the number of the node or operation.
     pub place: u64,
@@ -51,15 +48,12 @@ pub enum Op {
         /// The tag of the message.
         tag: u64,
     },
-    /// The node computes.
     Compute {
-        /// The duration of the computation.
         takes: Duration,
         /// The processor of its rank that the node occupies, if any.
         processor: Option<u32>,
     },
-    /// The node waits until the message of a send of the same rank is acknowledged, whatever
-    /// [`SendEnds`](super::SendEnds) is.
+    /// The node waits until a message of its own rank is acknowledged, whatever [`SendEnds`](super::SendEnds) is.
     Acknowledged {
         /// The node that sends the message, which is one of [`Node::after`].
         send: u32,
@@ -72,7 +66,6 @@ pub enum Op {
 /// A collective of some ranks, each of which joins when its node begins.
 #[derive(Debug)]
 pub struct Collective {
-    /// The algorithm of the collective.
     pub algorithm: Algorithm,
     /// The size in bytes, as defined by the variants of [`Algorithm`].
     pub bytes: u64,
@@ -87,18 +80,15 @@ pub struct Collective {
 /// The words for nodes in the errors of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct Naming<'a> {
-    /// The name of the file.
     pub file: &'a str,
     /// The word for a node's place: `line`, `node` or `operation`.
     pub place: &'static str,
     /// Whether there are control dependencies, which a scenario can ignore.
     pub control: bool,
-    /// The format of the file.
     pub format: Format,
 }
 
 impl Naming<'_> {
-    /// An error at a node.
     pub fn wrong(&self, rank: usize, place: u64, what: impl Into<Problem>) -> WorkloadError {
         let what = what.into();
         match u32::try_from(place) {
@@ -113,9 +103,6 @@ impl Naming<'_> {
     }
 
     /// The node that sends the message which `rank` receives. `sent` is the next send with that tag.
-    ///
-    /// # Errors
-    /// There is no such send, or it has another length.
     fn matching_send(
         &self,
         rank: u32,
@@ -155,11 +142,6 @@ pub type Pairs = BTreeMap<(u32, u32), (u32, u32)>;
 
 impl Graph {
     /// Checks the graph, and returns its pairs of sends and receives.
-    ///
-    /// # Errors
-    /// A send or a receive names a rank that does not exist, a send goes to its own rank or has no bytes, a send has
-    /// no receive, a receive has no send or another length than its send, nodes wait for each other, or there are no
-    /// messages or too many.
     pub fn check(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
         let pairs = self.match_sends(naming)?;
         self.check_order(&pairs, naming)?;
@@ -293,7 +275,7 @@ impl Graph {
     ) -> WorkloadError {
         let sends: BTreeMap<_, _> = pairs.iter().map(|(send, receive)| (*receive, *send)).collect();
         let is = |which: &PerNode<bool>, (rank, node): (u32, u32)| which[rank as usize][node as usize];
-        // The function finds a node that keeps the node `at` from beginning or from ending, if there is one.
+        // A node that keeps the node `at` from beginning or from ending.
         let waits_for = |at: (u32, u32)| {
             let node = &self.ranks[at.0 as usize][at.1 as usize];
             if is(begun, at) {

@@ -8,10 +8,9 @@ use crate::{Done, Job, JobCollective, MAX_MESSAGES, Start, Step, WorkloadBuilder
 use anabranch_base::{Duration, GateId, HostId, Problem};
 use std::collections::BTreeMap;
 
-/// The settings with which a job is translated: when sends end, and when the job begins.
+/// The settings with which a job is translated.
 #[derive(Clone, Copy)]
 pub struct Mapping {
-    /// The event that ends a send.
     pub ends: SendEnds,
     /// The time at which the job begins.
     pub start: Duration,
@@ -19,9 +18,6 @@ pub struct Mapping {
 
 impl Graph {
     /// Adds the job to a workload.
-    ///
-    /// # Errors
-    /// [`Graph::check`] refuses the graph, or the transfers of its collectives exceed [`MAX_MESSAGES`].
     pub fn lower(
         &self,
         builder: &mut WorkloadBuilder,
@@ -47,8 +43,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Checks that the transfers of all collectives are not too many. The check of the graph has counted the messages
-    /// without the channels of servers, which divide chunks further.
+    /// Checks that the transfers of all collectives are not too many. [`Graph::check`] counts the messages without the
+    /// channels of servers, which divide chunks further.
     fn check_transfers(&self, ranks: &Ranks, naming: Naming<'_>) -> Result<(), WorkloadError> {
         let mut layouts: BTreeMap<Vec<u32>, Layout> = BTreeMap::new();
         let mut transfers = 0_u64;
@@ -140,8 +136,8 @@ impl<'a> Lowering<'a> {
         named.collect()
     }
 
-    /// Adds a step for the start of each node, and another one for the end of each node that ends with an event.
-    /// Returns the number of the first step of each rank.
+    /// Adds a step for the start of each node, and another one for its end unless both are the same step. Returns the
+    /// number of the first step of each rank.
     fn add_nodes(&mut self) -> Vec<u32> {
         let mut rank_steps = Vec::with_capacity(self.graph.ranks.len());
         for (rank, nodes) in (0_u32..).zip(&self.graph.ranks) {
@@ -250,7 +246,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Adds the messages of a collective among these ranks. Each rank has the node with which it joins.
+    /// Adds the messages of a collective. `members` has its ranks, each with the node that joins the collective.
     fn add_collective(&mut self, members: &[(u32, u32)], channel: u32, plan: &Plan) {
         let mut all_sent: Vec<Transfer> = Vec::with_capacity(plan.sends.len());
         let mut gates: Vec<Vec<GateId>> = vec![Vec::new(); members.len()];

@@ -45,7 +45,8 @@ pub struct TraceSpec {
     /// The largest length of a message of a collective (`simai`, `chakra`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
-    /// Whether the traffic between pipeline stages is left out (`simai`). The file has its size but no times for it.
+    /// Whether the traffic between pipeline stages is left out (`simai`). The file has sizes but no times for this
+    /// traffic.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_pipeline: bool,
     /// The first and the last simulated layer of the file, counted from 1 (`simai`). By default, all layers are
@@ -163,8 +164,7 @@ impl TraceSpec {
         }
     }
 
-    /// Divides the collectives of a graph over the dimensions of the network, with the algorithms of the file `system`.
-    /// Does nothing without this file.
+    /// Divides the collectives of a graph over the dimensions of the network. Does nothing without the file `system`.
     fn divide<'a>(
         &self,
         graph: &mut Graph,
@@ -443,10 +443,6 @@ fn take_named_hosts(
 }
 
 /// The workload of one job. `text_of` returns the text of a file by its name.
-///
-/// # Errors
-/// A text is malformed (the error has the place) or does not fit the keys of the job, the job has too many messages,
-/// or the ranks do not fit the fabric. For example, the fabric has too few hosts, or no servers with GPUs.
 pub(super) fn single<'a>(
     spec: &TraceSpec,
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
@@ -460,9 +456,6 @@ pub(super) fn single<'a>(
 }
 
 /// The workload of several jobs, each on hosts or GPUs that are still free.
-///
-/// # Errors
-/// The errors of [`single`], or only some of the jobs are on the GPUs of the topology's servers.
 pub(super) fn several<'a>(
     specs: &[TraceSpec],
     text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,

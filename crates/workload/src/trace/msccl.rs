@@ -13,9 +13,6 @@ use roxmltree::{Document, Node as Xml};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads a file. `bytes` is the size of each rank's buffer.
-///
-/// # Errors
-/// `bytes` is none or 0, a line is malformed, or a GPU is missing.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "an algorithm of MSCCL", "buffer")?;
     let document = Document::parse(text).map_err(|error| {
@@ -167,10 +164,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The elements within another element.
-    ///
-    /// # Errors
-    /// There is text between the elements.
+    /// The elements within another element. Text between them is an error.
     fn elements<'b>(&self, of: Xml<'b, 'b>) -> Result<Vec<Xml<'b, 'b>>, WorkloadError> {
         let text = |node: &Xml| node.is_text() && node.text().is_some_and(|text| !text.trim().is_empty());
         match of.children().find(text) {

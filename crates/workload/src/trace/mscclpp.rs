@@ -1,14 +1,15 @@
 //! Plans of MSCCL++ in JSON. Each GPU has thread blocks, and each thread block has operations.
 //!
-//! A put is a message. A signal is a message of [`SIGNAL`] bytes on the same queue pair. The n-th wait of a channel
-//! belongs to the n-th signal of that channel, and ends when the signal has arrived. If the signal is not relaxed, all
-//! earlier puts to the same GPU must have arrived too. A read from another GPU consists of a request of [`READ`] bytes
-//! and a response. A put of packets has twice the bytes, because it includes flags. Readers of the chunk wait for its
-//! arrival. Copying and reducing take no time. Each channel has its own queue pair.
+//! Each channel has its own queue pair. A put is a message. A signal is a message of [`SIGNAL`] bytes. The n-th wait of
+//! a channel belongs to the n-th signal of that channel, and ends when the signal has arrived. If the signal is not
+//! relaxed, all earlier puts to the same GPU must have arrived too. A read from another GPU consists of a request of
+//! [`READ`] bytes and a response. A put of packets has twice the bytes, because it includes flags. Readers of a chunk
+//! wait for its packets. Copying and reducing take no time.
 //!
-//! The n-th acquisition of a semaphore, in the order of the file, waits for the n-th release, whichever thread block
-//! comes first. All packets of a chunk must be there before any is read, since an execution has one flag for all of
-//! them: a plan that writes packets to a chunk again after reading it is refused as a cycle.
+//! The first acquisitions of a semaphore, as many as its initial value, do not wait. The n-th acquisition after them,
+//! in the order of the file, waits for the n-th release, whichever thread block comes first. All packets of a chunk
+//! must be there before any is read, since an execution has one flag for all of them. A plan that writes packets to a
+//! chunk again after reading it is therefore refused as a cycle.
 
 mod plan;
 
@@ -30,10 +31,6 @@ const PACKET: u64 = 2;
 const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
 
 /// Reads a file. `bytes` is the size of each rank's input buffer.
-///
-/// # Errors
-/// `bytes` is none, 0 or outside of the range of the plan, the file is no plan, it has too many GPUs or GPUs that are
-/// not numbered from 0, an operation is malformed (the error has its place), or the operations do not fit together.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
     let bytes = buffer(bytes, "a plan of MSCCL++", "input buffer")?;
     let plan = Plan::parse(file, text)?;
@@ -88,7 +85,7 @@ type ChannelEnd = (u32, ChannelKind, u32, usize);
 struct Message {
     from: (u32, u32),
     to: u32,
-    /// The node that receives the message, once it exists.
+    /// The node that receives the message, if it has been added.
     received: Option<u32>,
     /// Whether the message is a put. A wait for a later signal between the same ranks also waits for the put, if the
     /// signal is not relaxed.
@@ -102,7 +99,7 @@ struct Signal {
     covers_puts: bool,
 }
 
-/// A range of chunks in a GPU's scratch buffer.
+/// A range of chunks in a GPU's scratch buffer, without the chunk `to`.
 #[derive(Clone, Copy)]
 struct Range {
     rank: u32,
@@ -156,7 +153,6 @@ struct BlockSync {
     acquired: BTreeMap<u32, Vec<u32>>,
 }
 
-/// One use of a barrier.
 struct BarrierUse {
     /// The node after which all thread blocks continue.
     node: u32,
@@ -549,7 +545,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Makes waits depend on their signals, and on the puts that precede these signals.
+    /// Makes each wait depend on its signal, and on the puts that the signal covers.
     fn join_signals(&mut self) -> Result<(), WorkloadError> {
         for ((rank, kind, peer, which), waits) in std::mem::take(&mut self.waits) {
             let signals = self.signals.remove(&(peer, kind, rank, which)).unwrap_or_default();

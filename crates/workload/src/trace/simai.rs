@@ -9,8 +9,8 @@
 //! The format leaves its execution to the simulator. This reader uses these rules:
 //! - There is one pass: forward through all layers in their order, then backward in reverse order, with W before I in
 //!   each layer. A rank executes one computation at a time. It waits for the collectives of F and I. Only the end of
-//!   the job waits for the collectives of W. `update_ns` must be present, as in the files, but is not simulated.
-//!   [`notes`] mention it if its sum over the layers is more than 1 % of the computation. `vpp` and `ga`
+//!   the job waits for the collectives of W. `update_ns` must be present, but is not simulated.
+//!   [`notes`] mentions it if its sum over the layers is more than 1 % of the computation. `vpp` and `ga`
 //!   (micro-batches) have no effect, because the file's layers already include them. `mode` has no effect either,
 //!   because files with the mode 1 (inference) have no backward pass.
 //! - `MICRO`: the lines are executed one after the other, each among all ranks, as AICB does on GPUs (`apply_workload`
@@ -19,8 +19,8 @@
 //!   of SimAI, data parallelism is last ([`RankOrder`]). A collective without a suffix is in the tensor group for F
 //!   and I, and in the data group for W. A collective with `_EP` is in the expert groups, which join neighbouring
 //!   tensor groups. A collective with `_DP_EP` joins the ranks at equal positions of the expert groups of a stage. In
-//!   SimAI's order with several stages, expert groups extend over stages and the groups of `_DP_EP` overlap
-//!   (`MockNcclGroup.cc`). Collectives with `_DP_EP` are then refused.
+//!   SimAI's order, if there are several stages and an expert group joins several tensor groups, expert groups extend
+//!   over stages and the groups of `_DP_EP` overlap (`MockNcclGroup.cc`). Collectives with `_DP_EP` are then refused.
 //! - If the header has no `all_gpus`, as in older files of AICB, and the scenario gives neither the number of ranks
 //!   nor their hosts, there is one rank for each free host or GPU. SimAI likewise uses all GPUs of its topology
 //!   (`Sys.cc`, `mock_nccl_comms_init`).
@@ -41,17 +41,12 @@ use anabranch_base::{Bytes, Duration, Problem};
 use groups::{Group, GroupError, Groups};
 use layer::{Layer, Part};
 
-/// The selection of the part of a file that is simulated.
+/// The part of a file that is simulated. [`TraceSpec`](super::TraceSpec) describes the first four fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Share {
-    /// Whether the traffic between pipeline stages is left out.
     pub without_pipeline: bool,
-    /// The first and the last simulated layer, counted from 1. By default, all layers are simulated.
     pub layers: Option<[u32; 2]>,
-    /// The number of simulated ranks, which are the first ranks of the file. If the file does not give its number of
-    /// ranks, this field gives it.
     pub ranks: Option<u32>,
-    /// The order of the ranks.
     pub order: RankOrder,
     /// The number of ranks whose hosts the scenario names. It is used as the number of ranks if neither the file nor
     /// `ranks` gives one.
@@ -68,10 +63,6 @@ impl Share {
 }
 
 /// Reads the part `share` of a file.
-///
-/// # Errors
-/// A line is malformed, the file does not have the part `share`, or its collectives have too many messages or groups
-/// that share ranks.
 pub fn parse(
     file: &str,
     text: &str,

@@ -14,7 +14,7 @@ fn after(plan: &Plan, start: Data) -> Data {
     for step in 0..=last {
         let before = data.clone();
         for send in plan.sends.iter().filter(|send| send.step == step) {
-            // The rank already has the data that it sends to its switch and gets back within the sum.
+            // The switch adds the rank's own data to the sum, and the rank's buffer already has this data.
             if send.src == send.dst {
                 assert!(send.switch && send.action == Action::Reduce, "{send:?}");
                 continue;
@@ -147,7 +147,7 @@ fn a_hierarchical_allreduce_sends_shares_along_rails() {
     assert!(plan.sends.iter().all(|send| send.src / 4 == send.dst / 4 || send.src % 4 == send.dst % 4));
 }
 
-/// The root of a broadcast sends the first chunk of every channel before the second one of any of them.
+/// The root of a broadcast sends the first chunk of every channel before the second chunk of any channel.
 #[test]
 fn the_channels_of_a_rank_are_side_by_side() {
     const B: u64 = 1 << 20;

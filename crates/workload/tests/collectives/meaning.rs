@@ -9,8 +9,8 @@ fn order(number: u64) -> Stream {
     stream(number, 0, Purpose::Model)
 }
 
-/// The bytes and chunk lengths of the tests. For most numbers of ranks, the bytes are multiples neither of the number
-/// of ranks nor of the chunk. From three ranks on, the second number of bytes is below the number of ranks.
+/// The bytes and chunk lengths of the tests. From three ranks on, the second number of bytes is below the number of
+/// ranks.
 fn sizes(ranks: u32) -> [(u64, u64); 3] {
     let ranks = u64::from(ranks);
     [(4 * ranks + 3, 3), (ranks / 2 + 1, 5), (2 * ranks - 1, 2 * ranks)]

@@ -36,7 +36,6 @@ fn a_message_of_a_ring_takes_seventy_bytes() {
     assert!(bytes < 70 * messages, "{} B per message", bytes / messages);
 }
 
-/// The largest case has 64 jobs of 32 ranks with 128 MB.
 #[test]
 fn sixty_four_jobs_fit() {
     if std::env::var_os("ANABRANCH_LONG").is_none() {

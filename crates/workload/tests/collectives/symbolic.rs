@@ -8,8 +8,7 @@ use anabranch_workload::collective::{
 use anabranch_workload::{self as workload, Done, Fabric, Opens, Start, Workload, WorkloadSpec};
 use std::collections::BTreeMap;
 
-/// A job whose ranks 0, 1, 2 ... are on the hosts with these numbers. It is kept both as a workload and as the plan
-/// behind it.
+/// A job whose ranks are on the hosts with the same numbers, as a workload and as the plan of its messages.
 pub struct Collective {
     pub algorithm: Algorithm,
     pub ranks: usize,
@@ -17,11 +16,11 @@ pub struct Collective {
     pub workload: Workload,
     plan: Plan,
     connections: u32,
-    /// The positions in all buffers at which a message can begin or end.
+    /// The positions in all buffers at which a message or a block begins or ends.
     cuts: Vec<u64>,
     /// The first and the last cut of each message, as indexes.
     ranges: Vec<(usize, usize)>,
-    /// For each message, the sends of the same bytes by the message's receiver in the same step.
+    /// For each message, the sends of overlapping bytes by the message's receiver in the same step.
     sent_before: Vec<Vec<usize>>,
 }
 
@@ -30,7 +29,7 @@ impl Collective {
         Self::paced(algorithm, ranks, bytes, (chunk, connections), None)
     }
 
-    /// A job whose ranks have at most a given number of chunks in flight to each other rank.
+    /// A job in which `pace` limits the chunks that a rank has in flight to another rank.
     pub fn paced(
         algorithm: Algorithm,
         ranks: u32,
@@ -151,7 +150,7 @@ impl Collective {
     }
 
     /// Whether the message that activation `nth` of `owner` starts also waits for `owner` indirectly, through a message
-    /// that was sent after `owner`. This is possible for a chunk that covers two pieces of different origin.
+    /// that was sent after `owner`.
     pub fn implied(&self, owner: usize, nth: usize) -> bool {
         let activation =
             self.workload.activations[self.workload.messages[owner].activations_from as usize + nth];
@@ -209,8 +208,8 @@ fn block_start(bytes: u64, ranks: usize, block: usize) -> u64 {
 
 struct Run<'a> {
     of: &'a Collective,
-    /// For each rank, for each piece of its data between two cuts and for each contributing rank: the number of times
-    /// that the contribution is in the piece.
+    /// For each rank, each piece of its data between two cuts and each contributing rank, in this order: the number of
+    /// times that the contribution is in the piece.
     data: Vec<u8>,
     /// The data that each posted message carries.
     carried: Vec<Option<Vec<u8>>>,

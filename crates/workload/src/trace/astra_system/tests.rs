@@ -45,7 +45,7 @@ fn an_allreduce_is_divided_over_the_dimensions() {
     );
 }
 
-/// A part of an AllGather may have fewer bytes than there are ranks, as one of a ReduceScatter may.
+/// A part of an AllGather may have fewer bytes than there are ranks.
 #[test]
 fn a_small_allgather_has_bytes_in_all_dimensions() {
     let (small, odd) = (phases(&system(), Algorithm::AllgatherRing, 3), 1601);

@@ -25,7 +25,7 @@ pub(super) struct EtNode {
     attr: Vec<Attribute>,
 }
 
-/// An attribute of a node, with those types of values that are read. Tools use different types for the same number.
+/// An attribute of a node, with the types of values that are read. Tools use different types for the same number.
 #[derive(Clone, PartialEq, Message)]
 struct Attribute {
     #[prost(string, tag = "1")]
@@ -174,9 +174,9 @@ impl EtNode {
 
 /// The groups of ranks that collectives name.
 pub(super) struct Groups<'a> {
-    /// The name of the file of groups, if there is one.
+    /// The name of the file of groups.
     file: Option<&'a str>,
-    /// The ranks of each group. The key is the name of the group.
+    /// The ranks of each group, by the group's name.
     pub ranks: BTreeMap<String, Vec<u32>>,
 }
 
@@ -188,7 +188,7 @@ impl<'a> Groups<'a> {
         let ranks: BTreeMap<String, Vec<u32>> = serde_json::from_str(text)
             .map_err(|error| wrong(format!("expected {{\"1\": [0, 1], \"2\": [2, 3]}}: {error}").into()))?;
         for (name, ranks) in &ranks {
-            // These mean something else in a line of the text.
+            // These names would have another meaning in a line of the text.
             let is_reserved = name.contains('#') || ["after", "control"].contains(&name.as_str());
             if name.is_empty() || name.contains(char::is_whitespace) || is_reserved {
                 return Err(wrong(Problem::with_text(

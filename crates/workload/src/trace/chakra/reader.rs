@@ -17,9 +17,9 @@ pub(super) struct Reader {
     /// The streams of the current rank's GPU, in the order of their processors.
     known_streams: Vec<u64>,
     without_control: bool,
-    /// The position of each node among the nodes of its rank. For each rank, the key is the node's number.
+    /// For each rank, the positions of its nodes by their numbers in the trace.
     places: Vec<BTreeMap<u64, u32>>,
-    /// The numbers of each node's dependencies, for each rank and position.
+    /// For each rank and position, the numbers of the nodes on which the node depends.
     waits: Vec<Vec<Vec<u64>>>,
     /// The ranks of each group.
     groups: BTreeMap<String, Vec<u32>>,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// The largest number of chunks of a buffer.
 const MOST_CHUNKS: u64 = 1 << 24;
 
-/// A plan. Its keys that are not listed here have no effect on the network.
+/// A plan. Keys of its file that are not listed here have no effect on the network.
 #[derive(Deserialize)]
 pub struct Plan {
     pub gpus: Vec<Gpu>,
@@ -46,7 +46,6 @@ impl Gpu {
     }
 }
 
-/// The kind of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelKind {
@@ -59,13 +58,12 @@ pub enum ChannelKind {
 }
 
 impl ChannelKind {
-    /// The queue pair that connects a GPU with another GPU over its channel number `which` of this kind.
+    /// The number of the queue pair for channel number `which` of this kind between two GPUs.
     pub fn queue_pair(self, which: usize) -> u32 {
         which as u32 * 2 + u32::from(self == ChannelKind::Memory)
     }
 }
 
-/// A buffer of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Buffer {
     #[serde(rename = "i")]
@@ -157,11 +155,6 @@ pub struct Group {
 }
 
 impl Plan {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// The file is no plan or a plan of an older MSCCL++, it has no GPUs, or a buffer has more than 2^24 chunks. The
-    /// error has the remedy, except for too many chunks.
     pub fn parse(file: &str, text: &str) -> Result<Plan, WorkloadError> {
         if let Some(line) = text.lines().position(|line| line.contains("\"inputChunks\"")) {
             let what = "it is a plan of an older MSCCL++, whose keys are others (inputChunks for input_chunks); \

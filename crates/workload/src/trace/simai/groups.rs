@@ -6,7 +6,7 @@ use crate::text::{self, quote};
 use crate::trace::{MOST_RANKS, RankOrder};
 use anabranch_base::{Bytes, Problem};
 
-/// The sizes of parallel groups. The number of ranks is the product of all sizes except that of the expert groups.
+/// The sizes of parallel groups. The number of ranks is `tensor * data * stages`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Groups {
     pub tensor: u32,
@@ -51,7 +51,6 @@ struct Header {
     expert: u32,
     stages: u32,
     ranks: Option<u32>,
-    /// The bytes sent between pipeline stages.
     between: u64,
 }
 
@@ -235,9 +234,8 @@ impl Groups {
         }
     }
 
-    /// The groups of the first `ranks` ranks. These ranks are whole pipeline stages, or one stage with fewer
-    /// data-parallel ranks. In SimAI's order ([`RankOrder::TpPpDp`]), they are all stages with fewer data-parallel
-    /// ranks.
+    /// The groups of the first `ranks` ranks. They are whole pipeline stages, or the first data-parallel ranks of one
+    /// stage. In SimAI's order ([`RankOrder::TpPpDp`]), they are the first data-parallel ranks of all stages.
     fn first(self, ranks: u32) -> Result<Self, Problem> {
         if self.order == RankOrder::TpPpDp {
             let (all, least) = (self.ranks(), self.tensor * self.stages * self.expert);

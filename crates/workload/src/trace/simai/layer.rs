@@ -6,7 +6,6 @@ use crate::text::{self, quote};
 use crate::trace::CollectiveRules;
 use anabranch_base::{Duration, Problem, is_misspelt};
 
-/// A line of the file.
 #[derive(Debug)]
 pub(super) struct Layer {
     pub line: u32,
