@@ -21,19 +21,17 @@ pub struct Network<'a> {
     pub healthy: &'a Routing,
     /// Messages and their start conditions.
     pub workload: &'a Workload,
-    /// The scheme that carries the messages.
+    /// The scheme that carries the messages of the first traffic class.
     pub scheme: &'a Scheme,
     /// Facts of the fabric's longest path.
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// The kinds of links.
     pub link_kinds: Vec<LinkKind>,
-    /// The faults.
     pub faults: FaultPlan,
-    /// The limits of queues.
+    /// The limits of the queues of the first traffic class.
     pub queues: QueueLimits,
-    /// The traffic classes beyond the first one. The scheme of the first class is `scheme`.
+    /// The traffic classes beyond the first one.
     pub classes: Vec<TrafficClass<'a>>,
     /// The shares of all classes. Empty if there is only one.
     pub shares: Vec<Share>,
@@ -43,14 +41,14 @@ pub struct Network<'a> {
     pub board: Board<'a>,
     /// The messages that have a start time.
     pub starts: Starts,
-    /// The attachment of each port of each host. Switches look up these entries to route packets.
+    /// The attachment of each port of each host: first port 0 of all hosts, then port 1 of all hosts, and so on.
     attachments: Vec<Attachment>,
     /// For each switch, the index of the first attachment in its plane, or [`ANY_PORT`]. Empty if hosts have one port.
     plane_of: Vec<u32>,
     /// The position of each queue pair among those on which its source sends, and among those on which its destination
     /// receives.
     slots: Vec<[u32; 2]>,
-    /// The connections that were added after the run began. Their numbers follow those of the workload.
+    /// The connections that were added after the run began. They are numbered after the connections of the workload.
     added: boxcar::Vec<AddedConnection>,
     salts: Vec<u64>,
     /// The full length of a synchronisation window of the engine. See [`lookahead`].
@@ -67,8 +65,7 @@ pub type OwnPath<'a> = Box<dyn Fn(HostId, HostId) -> PathFacts + Send + Sync + '
 
 struct AddedConnection {
     ends: Qp,
-    /// The [`slots`](Network::slots) of the connection's first queue pair. The slots of the connection's other queue
-    /// pairs follow.
+    /// The [`slots`](Network::slots) of the connection's first queue pair.
     slots: [u32; 2],
 }
 
@@ -84,41 +81,29 @@ pub struct Attachment {
 /// The value that stands for the plane of a switch that belongs to no single plane.
 const ANY_PORT: u32 = u32::MAX;
 
-/// The inputs of a network.
+/// The inputs of a network. The fields of [`Network`] describe them.
 pub struct NetworkInputs<'a> {
-    /// See [`Network::topology`].
     pub topology: &'a Topology,
-    /// See [`Network::healthy`].
     pub healthy: &'a Routing,
-    /// See [`Network::workload`].
     pub workload: &'a Workload,
-    /// See [`Network::scheme`].
     pub scheme: &'a Scheme,
-    /// See [`Network::facts`].
     pub facts: PathFacts,
-    /// See [`Network::own_path`].
     pub own_path: Option<OwnPath<'a>>,
-    /// See [`Network::link_kinds`].
     pub link_kinds: Vec<LinkKind>,
-    /// See [`Network::faults`].
     pub faults: FaultPlan,
-    /// See [`Network::classes`].
     pub classes: Vec<TrafficClass<'a>>,
-    /// See [`Network::shares`].
     pub shares: Vec<Share>,
-    /// See [`Network::seed`].
     pub seed: u64,
 }
 
 /// A traffic class beyond the first one. Its queue pairs and messages are numbered after those of the previous class.
 pub struct TrafficClass<'a> {
-    /// The scheme that carries the class's messages. The fabric settings of the scheme are those of the class's queues.
+    /// The scheme that carries the class's messages. Its fabric settings apply to the class's queues.
     pub scheme: &'a Scheme,
     /// Facts of the fabric's longest path for this scheme.
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// The limits of the class's queues.
     pub queues: QueueLimits,
     /// For each kind of links, the ECN marking of the class's queues and the most bytes of data in them.
     pub kinds: Vec<(Marking, u32)>,
@@ -127,7 +112,6 @@ pub struct TrafficClass<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// Builds the tables of a network.
     pub fn new(parts: NetworkInputs<'a>) -> Self {
         let NetworkInputs {
             topology,
@@ -184,7 +168,6 @@ impl<'a> Network<'a> {
         self.classes.iter().rposition(|class| class.first_qp <= qp).map_or(0, |position| position as u8 + 1)
     }
 
-    /// The traffic class of a connection.
     pub fn class_of_connection(&self, connection: QpId) -> u8 {
         self.class_of(QpId(connection.0 * self.scheme.qps))
     }
@@ -205,7 +188,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The limits of the queues of a traffic class.
     pub fn queues_of(&self, class: u8) -> &QueueLimits {
         match usize::from(class).checked_sub(1) {
             None => &self.queues,
@@ -235,7 +217,6 @@ impl<'a> Network<'a> {
         (self.scheme.fabric.arrival_order == ArrivalOrder::Random).then_some(self.seed)
     }
 
-    /// Whether a node is a host.
     #[inline]
     pub fn is_host(&self, node: NodeId) -> bool {
         node.0 < self.topology.hosts
@@ -254,7 +235,6 @@ impl<'a> Network<'a> {
         self.ends_of(self.connection(qp))
     }
 
-    /// The two hosts of a connection.
     #[inline]
     pub fn ends_of(&self, connection: QpId) -> Qp {
         match self.workload.qps.get(connection.index()) {
@@ -306,7 +286,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The two hosts of a message.
     #[inline]
     pub fn ends_of_message(&self, message: MessageId) -> Qp {
         self.ends_of(self.message(message).qp)
@@ -340,14 +319,13 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The [`route`](Self::route) if hosts have one port. It is used in the loop over all arrivals of a switch, and
-    /// short enough to be inlined there.
+    /// The [`route`](Self::route) if hosts have one port. It is short enough to be inlined in the loop over a switch's
+    /// arrivals.
     #[inline(always)]
     pub fn route_to_only_port(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
         self.route_to(self.attachments[packet.dst.index()], routing, switch, packet)
     }
 
-    /// Whether each host has one port.
     #[inline]
     pub fn hosts_have_one_port(&self) -> bool {
         self.plane_of.is_empty()
@@ -382,8 +360,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The port of a `group` that the source route of a packet names at a ToR. At other switches, a hash selects the
-    /// port.
+    /// The port of `group` by which the switch with this index sends a packet. At a ToR, the packet's source route
+    /// names the port. At other switches, a hash selects the port.
     pub fn source_routed(&self, group: &[u16], switch: u32, packet: &Packet) -> Option<u16> {
         if self.topology.switches[switch as usize].tier > 1 || group.len() < 2 {
             return self.member(group, switch, packet);
@@ -392,14 +370,14 @@ impl<'a> Network<'a> {
         Some(group[path % group.len()])
     }
 
-    /// The ToR to which the switch with this index forwards a packet. None if the switch belongs to no single plane
-    /// and no path leads to the destination.
+    /// The destination's ToR to which the switch with this index forwards a packet. None if the switch belongs to no
+    /// single plane and no path leads to the destination.
     #[inline]
     pub fn tor_towards(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u32> {
         self.attachment(routing, switch, packet).map(|attachment| attachment.tor)
     }
 
-    /// The attachment of a packet's destination.
+    /// The attachment of a packet's destination to which the switch with this index forwards the packet.
     #[inline]
     pub fn attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
         match self.hosts_have_one_port() {
@@ -479,10 +457,10 @@ fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     (0..topology.switches.len() as u32).map(plane).collect()
 }
 
-/// A lower bound of the time from the moment a node sends a frame until another node may act on the frame. It is the
-/// smallest value over all kinds of links. The value of a kind is the latency of the link. Without PFC, the latency of
-/// the switch after the link is added, which pause frames would skip. If the sum is 0, the serialisation time of the
-/// shortest frame is used, with clocks that are off by `clock_ppm` parts per million.
+/// A lower bound of the time from when a node begins to send a frame until another node may act on the frame, over all
+/// kinds of links. The bound of a kind is the latency of the link. Without PFC, the latency of the switch after the
+/// link is added, which pause frames would skip. If the sum is 0, the bound is the serialisation time of the shortest
+/// frame, with clocks that are off by `clock_ppm` parts per million.
 fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme, clock_ppm: u32) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);

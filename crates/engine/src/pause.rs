@@ -14,7 +14,7 @@ pub fn longest_pause(rate: Rate) -> Duration {
     rate.time_for(LONGEST_PAUSE_BYTES)
 }
 
-/// The state of pauses at the end of a link that may pause the other end.
+/// The state at one end of a link for its pauses of the other end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseState {
     /// Whether the other end should be paused (XOFF).
@@ -36,14 +36,13 @@ impl PauseState {
         Some(self.peer_paused != stop)
     }
 
-    /// Records that a pause frame leaves now. Returns the state that it carries.
+    /// Records that a pause frame leaves now. Returns the state in the frame.
     pub fn sent(&mut self) -> bool {
         self.peer_paused = self.stopped;
         self.stopped
     }
 
     /// Returns the pause state that both ends assume, without a frame, after the link came up (`up`) or went down.
-    /// While the link is down, the other end is not paused.
     pub fn settle(&mut self, up: bool) -> bool {
         self.peer_paused = self.stopped && up;
         self.peer_paused

@@ -37,7 +37,7 @@ pub type ObserverFactory =
 /// An observer that a scenario names.
 pub type ObserverSpec = Registered<ObserverFactory>;
 
-/// Any observer that scenarios may name.
+/// Any [`Recorder`].
 pub struct AnyRecorder(Box<dyn ErasedRecorder>);
 
 impl AnyRecorder {
