@@ -14,7 +14,7 @@ pub fn longest_pause(rate: Rate) -> Duration {
     rate.time_for(LONGEST_PAUSE_BYTES)
 }
 
-/// The state at one end of a link for its pauses of the other end.
+/// The state of the pauses that one end of a link sends to the other end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseState {
     /// Whether the other end should be paused (XOFF).

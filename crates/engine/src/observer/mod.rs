@@ -66,8 +66,8 @@ pub trait Observer: Send {
         let _ = (link, now, bytes);
     }
 
-    /// A packet was dropped before it could be sent on `link`: for lack of buffer, by a fault of the sending switch, or by
-    /// a PFC watchdog.
+    /// A packet was dropped before it could be sent on `link`: for lack of buffer, by a fault of the sending switch, or
+    /// by a PFC watchdog.
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
         let _ = (link, now);
