@@ -353,7 +353,7 @@ impl LinkMail {
     }
 
     /// Selects the slot whose synchronisation window contains an arrival at `time`, and a run with room. Returns false
-    /// if no slot has that window, because the link is long.
+    /// if no slot has that window.
     #[inline(never)]
     fn turn_to(&mut self, to: (NodeId, u16), time: Time, out: &mut Outbox<'_>) -> bool {
         self.finish(out);

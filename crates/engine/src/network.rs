@@ -45,8 +45,8 @@ pub struct Network<'a> {
     attachments: Vec<Attachment>,
     /// For each switch, the index of the first attachment in its plane, or [`ANY_PORT`]. Empty if hosts have one port.
     plane_of: Vec<u32>,
-    /// The position of each queue pair among those on which its source sends, and among those on which its destination
-    /// receives.
+    /// For each queue pair of the engine, its position among the queue pairs on which its source sends, and its
+    /// position among the queue pairs on which its destination receives.
     slots: Vec<[u32; 2]>,
     /// The connections that were added after the run began. They are numbered after the connections of the workload.
     added: boxcar::Vec<AddedConnection>,
@@ -78,7 +78,7 @@ pub struct Attachment {
     pub port: u16,
 }
 
-/// The value that stands for the plane of a switch that belongs to no single plane.
+/// The entry in `plane_of` of a switch that belongs to no single plane.
 const ANY_PORT: u32 = u32::MAX;
 
 /// The inputs of a network. The fields of [`Network`] describe them.
@@ -243,8 +243,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The position of a queue pair of the engine among those on which its source sends, and among those on which its
-    /// destination receives.
     #[inline]
     pub fn slots(&self, qp: QpId) -> [u32; 2] {
         match self.slots.get(qp.index()) {
@@ -496,8 +494,8 @@ fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
     ecmp_member((packet.qp, packet.dst), packet.ev, salt, n)
 }
 
-/// The selected member of an ECMP group of `n`, for packets to a host on a queue pair. It is a hash of the host, the
-/// queue pair, the entropy value `ev` and the switch's salt.
+/// The index of the selected port in an ECMP group of `n` ports, for packets of a queue pair to a host. It is a hash of
+/// the queue pair, the host, the entropy value `ev` and the switch's salt.
 #[inline]
 pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> usize {
     // The destination is part of the flow, so that ACKs hash independently of data.
@@ -508,8 +506,6 @@ pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> u
     (((hash >> 32) * n as u64) >> 32) as usize
 }
 
-/// The position of each queue pair of the engine among the queue pairs of its source, and among those of its
-/// destination.
 fn slots(workload: &Workload, hosts: u32, split: u32) -> Vec<[u32; 2]> {
     let mut seen = vec![[0u32; 2]; hosts as usize];
     let mut slots = Vec::with_capacity(workload.qps.len() * split as usize);

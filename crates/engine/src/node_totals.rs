@@ -1,4 +1,4 @@
-//! The totals of nodes that have stopped, from which the row of a run is made.
+//! The totals of nodes, from which the row of a run is made.
 
 use crate::backlog::Backlogs;
 use crate::context::Counters;

@@ -1,8 +1,8 @@
 //! Pause frames (IEEE 802.1Qbb): the state at the node that sends them, and the duration of a pause.
 //!
-//! A pause lasts for a number of quanta, each of 512 bit times, unless its sender refreshes it. A switch that runs out
-//! of buffer refreshes its pauses until it sends XON, so pauses of switches have no timer here. Pauses of hosts have a
-//! timer, because a host with a pause storm does not send XON.
+//! A pause lasts for a number of quanta, each of 512 bit times, unless its sender refreshes it. The model has no timer
+//! for pauses of switches, since a switch that runs out of buffer refreshes its pauses until it sends XON. Pauses of
+//! hosts have a timer, because a host with a pause storm does not send XON.
 
 use anabranch_base::{Duration, Rate};
 

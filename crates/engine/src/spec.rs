@@ -265,9 +265,9 @@ parameters! {
         #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
         #[param(any; example = false; source = "UET 1.0.3, section 3.6.14, and MRC (OCP 1.0): false"; default = true)]
         pub last_hop_ecn: bool,
-        /// Whether the queue of a link follows the rate that a fault gives to the link (`kind = "rate"`). The capacity of
-        /// its data queue and its ECN thresholds are then multiplied by the new rate over the usual one, so that a full
-        /// queue takes as long to drain as before. A queue always holds at least a full packet. Control queues and
+        /// Whether the queue of a link follows the rate that a fault gives to the link (`kind = "rate"`). The capacity
+        /// of its data queue and its ECN thresholds are then multiplied by the new rate over the usual one, so that a
+        /// full queue takes as long to drain as before. A queue always holds at least a full packet. Control queues and
         /// shared buffers do not follow.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; uet-htsim: true"; default = false)]

@@ -5,8 +5,8 @@
 //! adaptive routing, shared buffer or pause involves several ports. The arrivals of a window are then sorted by egress
 //! port, and each port merges its arrivals with the times at which it becomes free.
 //!
-//! With a shared buffer or PFC, the ports are also independent in a window in which nothing is paused and no threshold
-//! can be crossed in any order of arrivals and departures. In all other windows the switch runs its events in their
+//! With a shared buffer or PFC, the ports are independent in a window in which nothing is paused and no threshold can
+//! be crossed in any order of arrivals and departures. In its other windows, such a switch runs its events in their
 //! order.
 
 use super::Switch;
