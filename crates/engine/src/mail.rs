@@ -53,9 +53,9 @@ struct Mailbox {
     /// The synchronisation window of the arrivals. Arrivals of an earlier window have been read, and the first arrival
     /// of a later window replaces them.
     window: u64,
-    /// The index of the first arrival of the first run.
+    /// The first index of the first run.
     first: u32,
-    /// The index of the first arrival of the last run.
+    /// The first index of the last run.
     last: u32,
     /// The index of the next arrival that is added.
     next: u32,
@@ -66,7 +66,7 @@ struct Mailbox {
 
 /// The lengths of runs are multiples of this number of arrivals.
 const STEP: u32 = 8;
-/// The number of arrivals in the longest run.
+/// The most arrivals in a run.
 const LONGEST_RUN: u32 = 512;
 /// The length of a block in arrivals.
 const BLOCK: u32 = 2048;
@@ -77,7 +77,6 @@ fn blank_block() -> Block {
     arrivals.try_into().unwrap_or_else(|_| unreachable!("a block has its length"))
 }
 
-/// Free blocks of a thread.
 #[derive(Default)]
 pub struct Blocks(Vec<Block>);
 
@@ -171,12 +170,10 @@ impl Mailbox {
 pub struct FarArrival {
     pub node: NodeId,
     pub arrival: Arrival,
-    /// The telemetry of the frame.
     pub stack: Option<Box<IntStack>>,
 }
 
 impl WindowMail {
-    /// Empty mail for `nodes` destinations.
     pub fn new(nodes: usize) -> Self {
         WindowMail { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..WindowMail::default() }
     }
@@ -233,11 +230,10 @@ impl WindowMail {
     }
 }
 
-/// The outgoing frames of a thread in a synchronisation window.
+/// The outgoing frames of a thread in a synchronisation window. `slots` is the mail of the following windows.
 pub struct Outbox<'m> {
     /// The end of the present synchronisation window, then the ends of the windows of `slots`, then `u64::MAX`.
     ends: [u64; MAX_WINDOWS_AHEAD + 2],
-    /// The mail of the following synchronisation windows.
     slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
     far: &'m mut Vec<FarArrival>,
     free: &'m mut Blocks,
@@ -257,7 +253,7 @@ impl<'m> Outbox<'m> {
         Outbox { ends: all, slots, far, free }
     }
 
-    /// Sends a packet without telemetry to `node`, where it arrives at `port`.
+    /// Sends a packet without telemetry.
     #[inline(always)]
     pub fn send_packet(&mut self, node: NodeId, time: Time, packet: &Packet, port: u16) {
         assert!(
@@ -317,7 +313,6 @@ pub struct LinkMail {
     until: u64,
     /// The block that contains the run which is being written. The slot holds an unused block in its place.
     block: Block,
-    /// The number of the block within that slot.
     number: u32,
     /// The index of the first arrival since [`turn_to`](Self::turn_to), within the block.
     first: u32,

@@ -15,7 +15,6 @@ use anabranch_workload::{Message, Qp, Workload};
 
 /// The topology, workload, scheme and faults of a run, with tables derived from them.
 pub struct Network<'a> {
-    /// The fabric.
     pub topology: &'a Topology,
     /// Routes with every link up.
     pub healthy: &'a Routing,
@@ -69,12 +68,11 @@ struct AddedConnection {
     slots: [u32; 2],
 }
 
-/// The ToR and port to which a host is attached.
+/// The ToR to which a host is attached, and the ToR's port to the host.
 #[derive(Clone, Copy)]
 pub struct Attachment {
     /// The index of the ToR among the switches.
     pub tor: u32,
-    /// The port of the ToR that leads to the host.
     pub port: u16,
 }
 
@@ -97,12 +95,11 @@ pub struct NetworkInputs<'a> {
 }
 
 /// A traffic class beyond the first one. Its queue pairs and messages are numbered after those of the previous class.
+/// [`Network`] describes `facts` and `own_path`.
 pub struct TrafficClass<'a> {
     /// The scheme that carries the class's messages. Its fabric settings apply to the class's queues.
     pub scheme: &'a Scheme,
-    /// Facts of the fabric's longest path for this scheme.
     pub facts: PathFacts,
-    /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
     pub queues: QueueLimits,
     /// For each kind of links, the ECN marking of the class's queues and the most bytes of data in them.
@@ -172,7 +169,6 @@ impl<'a> Network<'a> {
         self.class_of(QpId(connection.0 * self.scheme.qps))
     }
 
-    /// The scheme of a traffic class and the facts of the longest path for it.
     pub fn scheme_of(&self, class: u8) -> (&'a Scheme, &PathFacts) {
         match usize::from(class).checked_sub(1) {
             None => (self.scheme, &self.facts),
@@ -180,7 +176,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The facts of the path between two hosts, if the congestion control of `class` uses them.
     pub fn own_path_of(&self, class: u8) -> Option<&OwnPath<'a>> {
         match usize::from(class).checked_sub(1) {
             None => self.own_path.as_ref(),
@@ -195,7 +190,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The ECN marking of a traffic class's queues in front of links of a kind, and the most bytes of data in them.
+    /// The ECN marking of a traffic class's queue in front of a link of this kind, and the most bytes of data in it.
     pub fn queue_of(&self, class: u8, link_kind: u16) -> (&Marking, u32) {
         let kind = usize::from(link_kind);
         match usize::from(class).checked_sub(1) {
@@ -207,7 +202,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Whether PFC pauses some class.
     pub fn pauses(&self) -> bool {
         (0..=self.classes.len() as u8).any(|class| self.scheme_of(class).0.fabric.pfc.is_some())
     }
@@ -229,7 +223,6 @@ impl<'a> Network<'a> {
         QpId(qp.0 / self.scheme.qps)
     }
 
-    /// The two hosts of a queue pair of the engine.
     #[inline]
     pub fn ends(&self, qp: QpId) -> Qp {
         self.ends_of(self.connection(qp))
@@ -271,7 +264,6 @@ impl<'a> Network<'a> {
         QpId((self.workload.qps.len() + self.added.push(AddedConnection { ends, slots })) as u32)
     }
 
-    /// The number of connections so far.
     pub fn connections(&self) -> u32 {
         (self.workload.qps.len() + self.added.count()) as u32
     }
@@ -295,7 +287,6 @@ impl<'a> Network<'a> {
         if packet.dst == ends.dst { ends.src } else { ends.dst }
     }
 
-    /// The ECMP salt of the switch with this index.
     #[inline]
     pub fn salt(&self, switch: u32) -> u64 {
         self.salts[switch as usize]
@@ -407,7 +398,6 @@ impl<'a> Network<'a> {
         Some(Attachment::of(self.topology, self.healthy, packet.dst, port))
     }
 
-    /// Whether a port of `host` is attached to the switch with this index.
     pub fn is_attached(&self, host: HostId, switch: u32) -> bool {
         (0..self.topology.host_ports(host)).any(|port| self.healthy.tor_index(host, port) == switch)
     }

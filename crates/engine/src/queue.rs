@@ -104,7 +104,6 @@ impl Fifo {
         self.tail = index;
     }
 
-    /// The youngest frame.
     pub fn last<'a>(&self, pool: &'a Pool) -> Option<&'a Frame> {
         Some(&pool.slots.get(self.tail as usize)?.frame).filter(|_| !self.is_empty())
     }

@@ -374,7 +374,6 @@ pub(crate) struct RunContext<'a> {
 /// The state of a run at its end, for the error if the run failed.
 struct EarlyEnd {
     at: Time,
-    /// The number of connections.
     qps: usize,
     /// An estimate of the number of data packets of all messages.
     packets: u64,

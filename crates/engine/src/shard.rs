@@ -77,12 +77,10 @@ pub enum NodeTask {
     Pause(u16, u8, bool),
 }
 
-/// The index of a node in its shard.
+/// The index of a node among the hosts or the switches of its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeIndex {
-    /// An index among the hosts.
     Host(u32),
-    /// An index among the switches.
     Switch(u32),
 }
 
@@ -103,7 +101,6 @@ pub struct Shard<O> {
     next: Vec<Order>,
     /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
-    /// See [`NodeLocations`].
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
     port_scratch: PortScratch,
@@ -114,16 +111,11 @@ pub struct Shard<O> {
     far_calendar: FarCalendar,
     /// Frames that were sent over long links in the last synchronisation window.
     pub sent_far: Vec<FarArrival>,
-    /// Free blocks for the mail of this thread.
     pub blocks: Blocks,
     link: LinkMail,
-    /// The observer for the shard's nodes.
     pub observer: O,
-    /// The totals over the shard's nodes.
     pub counters: Counters,
-    /// The histogram of the bytes that data packets found waiting at the shard's switches.
     pub backlogs: Backlogs,
-    /// Effects of the shard's nodes other than frames.
     pub effects: Effects,
     /// The time of the shard's latest event.
     pub latest: Time,
@@ -220,7 +212,6 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// The host at `node`, if it belongs to this shard.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
         match self.position_of[node.index()]? {
             (NodeIndex::Host(index), ..) => Some(&self.hosts[index as usize]),
@@ -251,7 +242,6 @@ impl<O: Observer> Shard<O> {
         first_of(&self.first).time().min(self.far_calendar.first())
     }
 
-    /// Adds an arrival over a long link to one of its nodes.
     pub fn add_far_arrival(&mut self, far: FarArrival) {
         self.far_calendar.add(far);
     }

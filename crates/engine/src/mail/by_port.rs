@@ -24,11 +24,9 @@ pub struct Entry<'m> {
     /// The sort key. From the highest bits down, it has the egress port, the shifted offset within the window, the
     /// ingress port and the number of the sending thread.
     key: u64,
-    /// The arrival, which stays in the mail.
     pub arrival: &'m Arrival,
 }
 
-/// The number of bits for a thread in the keys of a [`PortInbox`].
 const THREAD_BITS: u32 = 10;
 
 /// The largest number of threads whose mail a [`PortInbox`] can take.
@@ -193,7 +191,6 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// The ports with arrivals, in increasing order, each with its arrivals.
     pub fn ports(&self) -> impl Iterator<Item = (u16, &[Entry<'m>])> {
         let mut rest = &self.sorted[..];
         let mut from = 0;

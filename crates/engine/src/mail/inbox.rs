@@ -21,7 +21,6 @@ pub struct Inbox {
     start: u64,
 }
 
-/// The number of bits of a key below the offset within the window.
 const OFFSET_SHIFT: u32 = 1 + PORT_BITS + NUMBER_BITS;
 
 /// The largest number of parts of a synchronisation window in which arrivals are counted.

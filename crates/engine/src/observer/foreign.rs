@@ -23,7 +23,6 @@ pub struct HookNodes {
     nodes: usize,
     /// The sending node and the receiving node of each link.
     link_ends: Vec<[NodeId; 2]>,
-    /// The source and destination of each queue pair of the workload.
     ends: Vec<[NodeId; 2]>,
     /// The number of the engine's queue pairs for each queue pair of the workload.
     split: u32,

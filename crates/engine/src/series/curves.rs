@@ -20,7 +20,6 @@ pub(super) trait CurveData: Clone {
     fn points(self, end: Time) -> Vec<(u64, f64)>;
 }
 
-/// An entity whose curve is recorded.
 #[derive(Clone, Copy)]
 pub(super) struct Watched {
     /// The number of the link, switch or queue pair.

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 #[derive(Clone)]
 pub(crate) struct CurveGroup {
     pub series: Series,
-    /// The name of the curve.
     pub name: String,
     /// The numbers of the links, ascending.
     pub links: Vec<u32>,
@@ -27,7 +26,6 @@ impl<'a> GroupPoints<'a> {
         of_series.map(|group| GroupPoints { group, values: BTreeMap::new() }).collect()
     }
 
-    /// Adds the curve of `link`, if the link is in the group.
     pub(super) fn add(&mut self, link: u32, points: &[(u64, f64)]) {
         if self.group.links.binary_search(&link).is_err() {
             return;

@@ -34,7 +34,6 @@ pub struct PortScratch {
 /// The number of ports by which prefetching is ahead of running.
 const PREFETCHED: usize = 3;
 
-/// The arrivals at one port, with the mail that holds their telemetry.
 type OfPort<'s, 'm> = (&'s [Entry<'m>], &'s Sources<'m>, &'m [FarArrival]);
 
 impl Switch {

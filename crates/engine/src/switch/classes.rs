@@ -46,7 +46,7 @@ impl ClassCounts {
 }
 
 impl SwitchClasses {
-    /// The state of the switch with this index and number of ports. None if there is only one class.
+    /// Returns none if there is only one class.
     pub fn new(network: &Network<'_>, plan: &SwitchPlan, index: u32, ports: usize) -> Option<SwitchClasses> {
         (!network.classes.is_empty()).then(|| SwitchClasses {
             pfc: plan.class_pfc.iter().map(|pfc| pfc.as_ref().map(|pfc| pfc.switch(index, ports))).collect(),

@@ -40,7 +40,6 @@ pub use program_error::ProgramError;
 pub use wrr::{WeightError, weights};
 
 pub struct Switch {
-    /// The number of the switch among the switches.
     index: u32,
     egress: Egress<DelayQueues>,
     /// The times at which the ports become free, if the ports are simulated independently of each other in at least
@@ -61,6 +60,7 @@ pub struct Switch {
     coins: Vec<Option<Box<Stream>>>,
     /// For each port, the random stream for ECN marking.
     marks: Vec<Option<Box<Stream>>>,
+    /// The number of packets that the switch has marked.
     marked: u64,
     /// The ports and data classes that have just been paused and whose victim flows an observer counts.
     watched_pauses: Vec<(u16, u8)>,
@@ -131,7 +131,6 @@ impl Node for Switch {
 }
 
 impl Switch {
-    /// The switch with this index, before its first event.
     pub fn new(
         network: &Network<'_>,
         plan: &mut SwitchPlan,

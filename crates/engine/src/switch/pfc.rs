@@ -39,7 +39,6 @@ struct Ingress {
     shared: u32,
     headroom_used: u32,
     headroom: u32,
-    /// The pauses of the upstream sender.
     pause: PauseState,
 }
 
