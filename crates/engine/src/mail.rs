@@ -25,7 +25,7 @@ pub const MAX_WINDOWS_AHEAD: usize = 6;
 /// The length of the longest synchronisation window in ps. The number of time bits in the keys of an inbox limits it.
 pub const LONGEST_WINDOW: u64 = 1 << OFFSET_BITS;
 const OFFSET_BITS: u32 = 22;
-/// The number of bits for the number of an arrival within an inbox.
+/// The bits for the number of an arrival within an inbox.
 const NUMBER_BITS: u32 = 25;
 const PORT_BITS: u32 = 16;
 const _: () = assert!(OFFSET_BITS + 1 + PORT_BITS + NUMBER_BITS == 64);
@@ -46,30 +46,29 @@ pub struct WindowMail {
     pauses: u64,
 }
 
-/// The arrivals at one node, as a chain of runs. A run is a range of consecutive indexes in the arena, and all runs but
-/// the last one are full.
+/// The arrivals at one node, as a chain of runs in the arena. All runs but the last one are full.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 struct Mailbox {
     /// The synchronisation window of the arrivals. Arrivals of an earlier window have been read, and the first arrival
     /// of a later window replaces them.
     window: u64,
-    /// The index of the first arrival of the first run.
+    /// The first index of the first run.
     first: u32,
-    /// The index of the first arrival of the last run.
+    /// The first index of the last run.
     last: u32,
-    /// The index of the next arrival in the last run.
+    /// The index of the next arrival that is added.
     next: u32,
-    /// The index after the last arrival for which the last run has room.
+    /// The end of the last run.
     end: u32,
     arrivals: u32,
 }
 
-/// The length of each run is a multiple of this number of arrivals.
+/// The lengths of runs are multiples of this number of arrivals.
 const STEP: u32 = 8;
-/// The number of arrivals in the longest run.
+/// The most arrivals in a run.
 const LONGEST_RUN: u32 = 512;
-/// The number of arrivals in a block.
+/// The length of a block in arrivals.
 const BLOCK: u32 = 2048;
 type Block = Box<[Arrival; BLOCK as usize]>;
 
@@ -78,27 +77,23 @@ fn blank_block() -> Block {
     arrivals.try_into().unwrap_or_else(|_| unreachable!("a block has its length"))
 }
 
-/// Free blocks of a thread.
 #[derive(Default)]
 pub struct Blocks(Vec<Block>);
 
 /// An arena for the arrivals of a synchronisation window. It consists of runs, which are ranges of consecutive
-/// indexes. A [`Mailbox`] is a chain of runs. Runs are allocated one after the other and freed together. The index of
-/// an arrival is the number of its block times [`BLOCK`], plus its index within the block. Blocks move between the
-/// windows of a thread. Memory that has just been read is therefore written next, and all windows together use about
-/// as much memory as the most frames in flight need.
+/// indexes. Runs are allocated one after the other and freed together. The index of an arrival is the number of its
+/// block times [`BLOCK`], plus its index within the block. Blocks move between the windows of a thread, so that memory
+/// that has just been read is written next.
 ///
 /// A vector per mailbox would keep the capacity of its fullest window. At a hundred thousand nodes, this would be most
 /// of the memory of a simulation, and the kernel's clearing of that memory would take most of the time of a short
-/// simulation. The length of a mailbox's first run follows from the number of arrivals in the mailbox's last window,
-/// so that most arrivals are read in sequence.
+/// simulation.
 #[derive(Default)]
 struct ArrivalArena {
     blocks: Vec<Block>,
     /// The length of each run, and the first index of the run that follows it in its mailbox. The position in this
     /// vector is the run's own first index divided by [`STEP`].
     runs: Vec<(u32, u32)>,
-    /// The index after the last run.
     used: u32,
 }
 
@@ -108,8 +103,7 @@ impl ArrivalArena {
         &self.blocks[(index / BLOCK) as usize][(index % BLOCK) as usize]
     }
 
-    /// Allocates a run. Its length is `hint`, rounded down to a multiple of [`STEP`], but at least [`STEP`] and at most
-    /// [`LONGEST_RUN`]. Returns its first index and its end.
+    /// Allocates a run of about `hint` arrivals. Returns its first index and its end.
     #[inline]
     fn allocate(&mut self, hint: u32, free: &mut Blocks) -> (u32, u32) {
         let length = (hint / STEP * STEP).clamp(STEP, LONGEST_RUN);
@@ -160,6 +154,7 @@ impl Mailbox {
     ) {
         if self.window != window {
             touched.push(node);
+            // Room for about as many arrivals as in the previous window with mail, so that most are read in sequence.
             let (first, end) = room.allocate(self.arrivals, free);
             (self.window, self.arrivals) = (window, 0);
             (self.first, self.last, self.next, self.end) = (first, first, first, end);
@@ -171,19 +166,14 @@ impl Mailbox {
     }
 }
 
-/// An arrival for whose synchronisation window no mailbox exists yet, because its link is long. The arrival is stored
-/// separately.
+/// An arrival after the last synchronisation window that has mail of its own, usually because its link is long.
 pub struct FarArrival {
-    /// The node at which the frame arrives.
     pub node: NodeId,
-    /// The time and the frame.
     pub arrival: Arrival,
-    /// The telemetry of the frame.
     pub stack: Option<Box<IntStack>>,
 }
 
 impl WindowMail {
-    /// Empty mail for `nodes` destinations.
     pub fn new(nodes: usize) -> Self {
         WindowMail { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..WindowMail::default() }
     }
@@ -216,7 +206,6 @@ impl WindowMail {
         late.filter(|arrival| arrival.frame.kind == FrameKind::Packet).count() as u64
     }
 
-    /// Whether nothing arrives within `window`.
     pub fn is_empty(&self, window: u64) -> bool {
         self.window != window || self.packets + self.pauses == 0
     }
@@ -241,20 +230,17 @@ impl WindowMail {
     }
 }
 
-/// The outgoing frames of a thread in a synchronisation window.
+/// The outgoing frames of a thread in a synchronisation window. `slots` is the mail of the following windows.
 pub struct Outbox<'m> {
-    /// The ends of the present synchronisation window and of the following ones that have mail. All further entries are
-    /// `u64::MAX`.
+    /// The end of the present synchronisation window, then the ends of the windows of `slots`, then `u64::MAX`.
     ends: [u64; MAX_WINDOWS_AHEAD + 2],
-    /// The mail of the following synchronisation windows.
     slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
     far: &'m mut Vec<FarArrival>,
     free: &'m mut Blocks,
 }
 
 impl<'m> Outbox<'m> {
-    /// An outbox that writes into `slots`, the mail of the following synchronisation windows. `ends` has the end of
-    /// the present window and then those of the windows of `slots`. Blocks come from `free`.
+    /// An outbox. `ends` has the end of the present synchronisation window and the ends of the windows of `slots`.
     pub fn new(
         ends: &[Time],
         slots: SmallVec<[&'m mut WindowMail; MAX_WINDOWS_AHEAD]>,
@@ -267,7 +253,7 @@ impl<'m> Outbox<'m> {
         Outbox { ends: all, slots, far, free }
     }
 
-    /// Sends a packet without telemetry to `node`, where it arrives at `port`.
+    /// Sends a packet without telemetry.
     #[inline(always)]
     pub fn send_packet(&mut self, node: NodeId, time: Time, packet: &Packet, port: u16) {
         assert!(
@@ -327,13 +313,12 @@ pub struct LinkMail {
     until: u64,
     /// The block that contains the run which is being written. The slot holds an unused block in its place.
     block: Block,
-    /// The number of the block within that slot.
     number: u32,
     /// The index of the first arrival since [`turn_to`](Self::turn_to), within the block.
     first: u32,
     /// The index of the next arrival, within the block.
     next: u32,
-    /// The end of the run of consecutive indexes, as an index within the block.
+    /// The end of the run, as an index within the block.
     end: u32,
 }
 
@@ -349,8 +334,7 @@ impl Default for LinkMail {
 
 impl LinkMail {
     /// Sends a packet without telemetry to a node and its port `to`, where it arrives at `time`. Before another method
-    /// sends a frame to the node, [`finish`](Self::finish) must be called. This method itself completes the packets of
-    /// another port.
+    /// sends a frame to the node, [`finish`](Self::finish) must be called.
     #[inline(always)]
     pub fn send(&mut self, to: (NodeId, u16), time: Time, packet: &Packet, out: &mut Outbox<'_>) {
         let is_open = time.0 < self.until && self.next < self.end && self.to == to;
@@ -364,7 +348,7 @@ impl LinkMail {
     }
 
     /// Selects the slot whose synchronisation window contains an arrival at `time`, and a run with room. Returns false
-    /// if no slot has that window, because the link is long.
+    /// if no slot has that window.
     #[inline(never)]
     fn turn_to(&mut self, to: (NodeId, u16), time: Time, out: &mut Outbox<'_>) -> bool {
         self.finish(out);
@@ -463,9 +447,8 @@ fn sort_nearly_sorted<T: Copy>(items: &mut [T], key: impl Fn(&T) -> u64) {
 
 /// The mail of all threads for the present synchronisation window.
 pub struct Sources<'m> {
-    /// The mail of each thread for the present synchronisation window.
     pub slots: &'m [&'m WindowMail],
-    /// The number of the present synchronisation window.
+    /// The number of the window.
     pub window: u64,
     /// The seed for the order of arrivals at one instant; none if arrivals are ordered by port.
     pub order: Option<u64>,

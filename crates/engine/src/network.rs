@@ -15,25 +15,22 @@ use anabranch_workload::{Message, Qp, Workload};
 
 /// The topology, workload, scheme and faults of a run, with tables derived from them.
 pub struct Network<'a> {
-    /// The fabric.
     pub topology: &'a Topology,
     /// Routes with every link up.
     pub healthy: &'a Routing,
     /// Messages and their start conditions.
     pub workload: &'a Workload,
-    /// The scheme that carries the messages.
+    /// The scheme that carries the messages of the first traffic class.
     pub scheme: &'a Scheme,
     /// Facts of the fabric's longest path.
     pub facts: PathFacts,
     /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// The kinds of links.
     pub link_kinds: Vec<LinkKind>,
-    /// The faults.
     pub faults: FaultPlan,
-    /// The limits of queues.
+    /// The limits of the queues of the first traffic class.
     pub queues: QueueLimits,
-    /// The traffic classes beyond the first one. The scheme of the first class is `scheme`.
+    /// The traffic classes beyond the first one.
     pub classes: Vec<TrafficClass<'a>>,
     /// The shares of all classes. Empty if there is only one.
     pub shares: Vec<Share>,
@@ -43,14 +40,14 @@ pub struct Network<'a> {
     pub board: Board<'a>,
     /// The messages that have a start time.
     pub starts: Starts,
-    /// The attachment of each port of each host. Switches look up these entries to route packets.
+    /// The attachment of each port of each host: first port 0 of all hosts, then port 1 of all hosts, and so on.
     attachments: Vec<Attachment>,
     /// For each switch, the index of the first attachment in its plane, or [`ANY_PORT`]. Empty if hosts have one port.
     plane_of: Vec<u32>,
-    /// The position of each queue pair among those on which its source sends, and among those on which its destination
-    /// receives.
+    /// For each queue pair of the engine, its position among the queue pairs on which its source sends, and its
+    /// position among the queue pairs on which its destination receives.
     slots: Vec<[u32; 2]>,
-    /// The connections that were added after the run began. Their numbers follow those of the workload.
+    /// The connections that were added after the run began. They are numbered after the connections of the workload.
     added: boxcar::Vec<AddedConnection>,
     salts: Vec<u64>,
     /// The full length of a synchronisation window of the engine. See [`lookahead`].
@@ -67,58 +64,43 @@ pub type OwnPath<'a> = Box<dyn Fn(HostId, HostId) -> PathFacts + Send + Sync + '
 
 struct AddedConnection {
     ends: Qp,
-    /// The [`slots`](Network::slots) of the connection's first queue pair. The slots of the connection's other queue
-    /// pairs follow.
+    /// The [`slots`](Network::slots) of the connection's first queue pair.
     slots: [u32; 2],
 }
 
-/// The ToR and port to which a host is attached.
+/// The ToR to which a host is attached, and the ToR's port to the host.
 #[derive(Clone, Copy)]
 pub struct Attachment {
     /// The index of the ToR among the switches.
     pub tor: u32,
-    /// The port of the ToR that leads to the host.
     pub port: u16,
 }
 
-/// The value that stands for the plane of a switch that belongs to no single plane.
+/// The entry in `plane_of` of a switch that belongs to no single plane.
 const ANY_PORT: u32 = u32::MAX;
 
-/// The inputs of a network.
+/// The inputs of a network. The fields of [`Network`] describe them.
 pub struct NetworkInputs<'a> {
-    /// See [`Network::topology`].
     pub topology: &'a Topology,
-    /// See [`Network::healthy`].
     pub healthy: &'a Routing,
-    /// See [`Network::workload`].
     pub workload: &'a Workload,
-    /// See [`Network::scheme`].
     pub scheme: &'a Scheme,
-    /// See [`Network::facts`].
     pub facts: PathFacts,
-    /// See [`Network::own_path`].
     pub own_path: Option<OwnPath<'a>>,
-    /// See [`Network::link_kinds`].
     pub link_kinds: Vec<LinkKind>,
-    /// See [`Network::faults`].
     pub faults: FaultPlan,
-    /// See [`Network::classes`].
     pub classes: Vec<TrafficClass<'a>>,
-    /// See [`Network::shares`].
     pub shares: Vec<Share>,
-    /// See [`Network::seed`].
     pub seed: u64,
 }
 
 /// A traffic class beyond the first one. Its queue pairs and messages are numbered after those of the previous class.
+/// [`Network`] describes `facts` and `own_path`.
 pub struct TrafficClass<'a> {
-    /// The scheme that carries the class's messages. The fabric settings of the scheme are those of the class's queues.
+    /// The scheme that carries the class's messages. Its fabric settings apply to the class's queues.
     pub scheme: &'a Scheme,
-    /// Facts of the fabric's longest path for this scheme.
     pub facts: PathFacts,
-    /// Facts of the path between two hosts, if the congestion control uses them.
     pub own_path: Option<OwnPath<'a>>,
-    /// The limits of the class's queues.
     pub queues: QueueLimits,
     /// For each kind of links, the ECN marking of the class's queues and the most bytes of data in them.
     pub kinds: Vec<(Marking, u32)>,
@@ -127,7 +109,6 @@ pub struct TrafficClass<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// Builds the tables of a network.
     pub fn new(parts: NetworkInputs<'a>) -> Self {
         let NetworkInputs {
             topology,
@@ -184,12 +165,10 @@ impl<'a> Network<'a> {
         self.classes.iter().rposition(|class| class.first_qp <= qp).map_or(0, |position| position as u8 + 1)
     }
 
-    /// The traffic class of a connection.
     pub fn class_of_connection(&self, connection: QpId) -> u8 {
         self.class_of(QpId(connection.0 * self.scheme.qps))
     }
 
-    /// The scheme of a traffic class and the facts of the longest path for it.
     pub fn scheme_of(&self, class: u8) -> (&'a Scheme, &PathFacts) {
         match usize::from(class).checked_sub(1) {
             None => (self.scheme, &self.facts),
@@ -197,7 +176,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The facts of the path between two hosts, if the congestion control of `class` uses them.
     pub fn own_path_of(&self, class: u8) -> Option<&OwnPath<'a>> {
         match usize::from(class).checked_sub(1) {
             None => self.own_path.as_ref(),
@@ -205,7 +183,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The limits of the queues of a traffic class.
     pub fn queues_of(&self, class: u8) -> &QueueLimits {
         match usize::from(class).checked_sub(1) {
             None => &self.queues,
@@ -213,7 +190,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The ECN marking of a traffic class's queues in front of links of a kind, and the most bytes of data in them.
+    /// The ECN marking of a traffic class's queue in front of a link of this kind, and the most bytes of data in it.
     pub fn queue_of(&self, class: u8, link_kind: u16) -> (&Marking, u32) {
         let kind = usize::from(link_kind);
         match usize::from(class).checked_sub(1) {
@@ -225,7 +202,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Whether PFC pauses some class.
     pub fn pauses(&self) -> bool {
         (0..=self.classes.len() as u8).any(|class| self.scheme_of(class).0.fabric.pfc.is_some())
     }
@@ -235,7 +211,6 @@ impl<'a> Network<'a> {
         (self.scheme.fabric.arrival_order == ArrivalOrder::Random).then_some(self.seed)
     }
 
-    /// Whether a node is a host.
     #[inline]
     pub fn is_host(&self, node: NodeId) -> bool {
         node.0 < self.topology.hosts
@@ -248,13 +223,11 @@ impl<'a> Network<'a> {
         QpId(qp.0 / self.scheme.qps)
     }
 
-    /// The two hosts of a queue pair of the engine.
     #[inline]
     pub fn ends(&self, qp: QpId) -> Qp {
         self.ends_of(self.connection(qp))
     }
 
-    /// The two hosts of a connection.
     #[inline]
     pub fn ends_of(&self, connection: QpId) -> Qp {
         match self.workload.qps.get(connection.index()) {
@@ -263,8 +236,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The position of a queue pair of the engine among those on which its source sends, and among those on which its
-    /// destination receives.
     #[inline]
     pub fn slots(&self, qp: QpId) -> [u32; 2] {
         match self.slots.get(qp.index()) {
@@ -293,7 +264,6 @@ impl<'a> Network<'a> {
         QpId((self.workload.qps.len() + self.added.push(AddedConnection { ends, slots })) as u32)
     }
 
-    /// The number of connections so far.
     pub fn connections(&self) -> u32 {
         (self.workload.qps.len() + self.added.count()) as u32
     }
@@ -306,7 +276,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The two hosts of a message.
     #[inline]
     pub fn ends_of_message(&self, message: MessageId) -> Qp {
         self.ends_of(self.message(message).qp)
@@ -318,7 +287,6 @@ impl<'a> Network<'a> {
         if packet.dst == ends.dst { ends.src } else { ends.dst }
     }
 
-    /// The ECMP salt of the switch with this index.
     #[inline]
     pub fn salt(&self, switch: u32) -> u64 {
         self.salts[switch as usize]
@@ -340,14 +308,13 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The [`route`](Self::route) if hosts have one port. It is used in the loop over all arrivals of a switch, and
-    /// short enough to be inlined there.
+    /// The [`route`](Self::route) if hosts have one port. It is short enough to be inlined in the loop over a switch's
+    /// arrivals.
     #[inline(always)]
     pub fn route_to_only_port(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
         self.route_to(self.attachments[packet.dst.index()], routing, switch, packet)
     }
 
-    /// Whether each host has one port.
     #[inline]
     pub fn hosts_have_one_port(&self) -> bool {
         self.plane_of.is_empty()
@@ -382,8 +349,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The port of a `group` that the source route of a packet names at a ToR. At other switches, a hash selects the
-    /// port.
+    /// The port of `group` by which the switch with this index sends a packet. At a ToR, the packet's source route
+    /// names the port. At other switches, a hash selects the port.
     pub fn source_routed(&self, group: &[u16], switch: u32, packet: &Packet) -> Option<u16> {
         if self.topology.switches[switch as usize].tier > 1 || group.len() < 2 {
             return self.member(group, switch, packet);
@@ -392,14 +359,14 @@ impl<'a> Network<'a> {
         Some(group[path % group.len()])
     }
 
-    /// The ToR to which the switch with this index forwards a packet. None if the switch belongs to no single plane
-    /// and no path leads to the destination.
+    /// The destination's ToR to which the switch with this index forwards a packet. None if the switch belongs to no
+    /// single plane and no path leads to the destination.
     #[inline]
     pub fn tor_towards(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u32> {
         self.attachment(routing, switch, packet).map(|attachment| attachment.tor)
     }
 
-    /// The attachment of a packet's destination.
+    /// The attachment of a packet's destination to which the switch with this index forwards the packet.
     #[inline]
     pub fn attachment(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<Attachment> {
         match self.hosts_have_one_port() {
@@ -431,7 +398,6 @@ impl<'a> Network<'a> {
         Some(Attachment::of(self.topology, self.healthy, packet.dst, port))
     }
 
-    /// Whether a port of `host` is attached to the switch with this index.
     pub fn is_attached(&self, host: HostId, switch: u32) -> bool {
         (0..self.topology.host_ports(host)).any(|port| self.healthy.tor_index(host, port) == switch)
     }
@@ -479,10 +445,10 @@ fn planes(topology: &Topology, routing: &Routing) -> Vec<u32> {
     (0..topology.switches.len() as u32).map(plane).collect()
 }
 
-/// A lower bound of the time from the moment a node sends a frame until another node may act on the frame. It is the
-/// smallest value over all kinds of links. The value of a kind is the latency of the link. Without PFC, the latency of
-/// the switch after the link is added, which pause frames would skip. If the sum is 0, the serialisation time of the
-/// shortest frame is used, with clocks that are off by `clock_ppm` parts per million.
+/// A lower bound of the time from when a node begins to send a frame until another node may act on the frame, over all
+/// kinds of links. The bound of a kind is the latency of the link. Without PFC, the latency of the switch after the
+/// link is added, which pause frames would skip. If the sum is 0, the bound is the serialisation time of the shortest
+/// frame, with clocks that are off by `clock_ppm` parts per million.
 fn lookahead(link_kinds: &[LinkKind], scheme: &Scheme, clock_ppm: u32) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);
@@ -518,8 +484,8 @@ fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
     ecmp_member((packet.qp, packet.dst), packet.ev, salt, n)
 }
 
-/// The selected member of an ECMP group of `n`, for packets to a host on a queue pair. It is a hash of the host, the
-/// queue pair, the entropy value `ev` and the switch's salt.
+/// The index of the selected port in an ECMP group of `n` ports, for packets of a queue pair to a host. It is a hash of
+/// the queue pair, the host, the entropy value `ev` and the switch's salt.
 #[inline]
 pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> usize {
     // The destination is part of the flow, so that ACKs hash independently of data.
@@ -530,8 +496,6 @@ pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> u
     (((hash >> 32) * n as u64) >> 32) as usize
 }
 
-/// The position of each queue pair of the engine among the queue pairs of its source, and among those of its
-/// destination.
 fn slots(workload: &Workload, hosts: u32, split: u32) -> Vec<[u32; 2]> {
     let mut seen = vec![[0u32; 2]; hosts as usize];
     let mut slots = Vec::with_capacity(workload.qps.len() * split as usize);

@@ -10,7 +10,6 @@ use anabranch_proto::IntStack;
 /// A host or a switch. Its handlers have access to its own state and the [`Context`], but not to the state of any other
 /// node.
 pub trait Node {
-    /// The number of the node.
     fn node(&self) -> NodeId;
     /// The next event of the node itself, such as a port that becomes free, a timer, or the start of a message.
     fn next(&self) -> Order;

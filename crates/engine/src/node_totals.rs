@@ -1,4 +1,4 @@
-//! The totals of nodes that have stopped, from which the row of a run is made.
+//! The totals of nodes, from which the row of a run is made.
 
 use crate::backlog::Backlogs;
 use crate::context::Counters;
@@ -25,7 +25,7 @@ pub struct NodeTotals {
     pub backlogs: Backlogs,
     /// The counters of programs in switches.
     pub programs: BTreeMap<String, u64>,
-    /// The number of ECN marks by the switches of each tier, by the tier's name (`tor`, `spine`).
+    /// For each tier's name (`tor`, `spine`), the number of ECN marks by the switches of the tier.
     pub marks_by_class: BTreeMap<String, u64>,
     /// The counters of the traffic classes beyond the first one.
     pub of_classes: Vec<ClassCounts>,
@@ -86,7 +86,6 @@ impl NodeTotals {
         std::iter::once(first).chain(self.of_classes.iter().copied()).collect()
     }
 
-    /// The length of the longest queue in bytes, with the link of its port.
     pub(crate) fn peak(&self) -> Option<(u32, LinkId)> {
         self.peak_queue.map(|(bytes, link)| (bytes, LinkId(link)))
     }

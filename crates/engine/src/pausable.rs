@@ -1,4 +1,4 @@
-//! Runs that pause whenever their injector is not ready. They run in the thread of their caller.
+//! Runs in the thread of their caller, which pause whenever their injector is not ready.
 
 use crate::collect::{RunResult, run_row};
 use crate::control::Control;

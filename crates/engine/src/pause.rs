@@ -1,8 +1,8 @@
 //! Pause frames (IEEE 802.1Qbb): the state at the node that sends them, and the duration of a pause.
 //!
-//! A pause lasts for a number of quanta, each of 512 bit times, unless its sender refreshes it. A switch that runs out
-//! of buffer refreshes its pauses until it sends XON, so pauses of switches have no timer here. Pauses of hosts have a
-//! timer, because a host with a pause storm does not send XON.
+//! A pause lasts for a number of quanta, each of 512 bit times, unless its sender refreshes it. The model has no timer
+//! for pauses of switches, since a switch that runs out of buffer refreshes its pauses until it sends XON. Pauses of
+//! hosts have a timer, because a host with a pause storm does not send XON.
 
 use anabranch_base::{Duration, Rate};
 
@@ -14,7 +14,7 @@ pub fn longest_pause(rate: Rate) -> Duration {
     rate.time_for(LONGEST_PAUSE_BYTES)
 }
 
-/// The state of pauses at the end of a link that may pause the other end.
+/// The state of the pauses that one end of a link sends to the other end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseState {
     /// Whether the other end should be paused (XOFF).
@@ -36,14 +36,13 @@ impl PauseState {
         Some(self.peer_paused != stop)
     }
 
-    /// Records that a pause frame leaves now. Returns the state that it carries.
+    /// Records that a pause frame leaves now. Returns the state in the frame.
     pub fn sent(&mut self) -> bool {
         self.peer_paused = self.stopped;
         self.stopped
     }
 
     /// Returns the pause state that both ends assume, without a frame, after the link came up (`up`) or went down.
-    /// While the link is down, the other end is not paused.
     pub fn settle(&mut self, up: bool) -> bool {
         self.peer_paused = self.stopped && up;
         self.peer_paused

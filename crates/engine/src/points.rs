@@ -5,7 +5,7 @@ use crate::spec::{MeasureSpec, RunPoint};
 use anabranch_base::{Duration, Time};
 
 /// The error for a run whose curves with a point per interval would have too many points. Within the time `room`, these
-/// curves use up `share`, the points that the run may have.
+/// curves use up the `share` points that the run may have.
 pub fn interval_points_exceeded(
     measures: &[MeasureSpec],
     share: u64,

@@ -53,13 +53,11 @@ impl Pool {
         (self.slots.len() - self.free.len()) as u64
     }
 
-    /// The frame in a slot.
     #[inline]
     pub fn frame(&self, taken: &SlotHandle) -> &Frame {
         &self.slots[taken.0 as usize].frame
     }
 
-    /// The frame in a slot, mutable.
     #[inline]
     pub fn frame_mut(&mut self, taken: &SlotHandle) -> &mut Frame {
         &mut self.slots[taken.0 as usize].frame
@@ -71,7 +69,6 @@ impl Pool {
         self.slots[taken.0 as usize].frame
     }
 
-    /// Makes the slot available to another frame.
     #[inline]
     pub fn release(&mut self, taken: SlotHandle) {
         self.free.push(taken.0);
@@ -79,7 +76,6 @@ impl Pool {
 }
 
 impl Fifo {
-    /// An empty queue.
     pub const EMPTY: Fifo = Fifo { head: NONE, tail: NONE };
 
     #[inline]
@@ -87,7 +83,6 @@ impl Fifo {
         self.head == NONE
     }
 
-    /// Appends a frame.
     #[inline]
     pub fn push(&mut self, pool: &mut Pool, frame: &Frame) {
         let slot = Slot { frame: *frame, next: NONE };
@@ -109,7 +104,6 @@ impl Fifo {
         self.tail = index;
     }
 
-    /// The youngest frame.
     pub fn last<'a>(&self, pool: &'a Pool) -> Option<&'a Frame> {
         Some(&pool.slots.get(self.tail as usize)?.frame).filter(|_| !self.is_empty())
     }
@@ -149,7 +143,6 @@ impl Fifo {
         })
     }
 
-    /// Prefetches the oldest frame.
     #[inline]
     pub fn prefetch(&self, pool: &Pool) {
         if let Some(first) = pool.slots.get(self.head as usize) {

@@ -54,7 +54,7 @@ pub fn run_injected(
     with_panic_context(point, || run_point(point, control, Some(injection), |_| NoObserver, drop))
 }
 
-/// Runs a point, as [`run()`] does, with an observer that does not affect the result. If the run fails without a panic,
+/// Runs a point, as [`run()`] does, with an observer that has no part in the result. If the run fails without a panic,
 /// the observer has the events until the failure.
 ///
 /// # Errors
@@ -97,9 +97,9 @@ pub(crate) fn with_panic_context<T>(
     })
 }
 
-/// Runs a point with an observer of the caller, which `caller_observer` creates. When the engine has ended, `give_back`
-/// gets that observer, even if the run has failed. After a panic, or an error before the start of the engine,
-/// `give_back` is not called.
+/// Runs a point with an observer that `caller_observer` creates. When the engine has ended, `give_back` gets this
+/// observer, even if the run has failed. After a panic, or an error before the start of the engine, `give_back` is not
+/// called.
 fn run_point<O: Observer>(
     point: &RunPoint,
     control: &Control,
@@ -118,7 +118,7 @@ fn run_point<O: Observer>(
     };
     let caller_observer = caller_observer(&fabric);
     let points = PointBudget { most: point.most_points, per_second };
-    // Without curves that have a point in each interval, the quotient is infinite and does not limit the time.
+    // Without curves that have a point in each interval, `per_second` is 0 and the time has no limit.
     let time_for_points = Duration((points.most as f64 / per_second * 1e12) as u64);
     let limits = Limits { max_time: point.limits.max_time.min(time_for_points), ..point.limits.clone() };
     publish_totals(point, &fabric, control);
@@ -271,7 +271,7 @@ pub struct Built {
     pub routing: Routing,
     /// Messages and their start conditions.
     pub workload: Workload,
-    /// The first connection of each traffic class beside the first one.
+    /// The number of the first connection of each traffic class beyond the first class.
     pub first_connections: Vec<u32>,
 }
 
@@ -374,13 +374,12 @@ pub(crate) struct RunContext<'a> {
 /// The state of a run at its end, for the error if the run failed.
 struct EarlyEnd {
     at: Time,
-    /// The number of connections.
     qps: usize,
     /// An estimate of the number of data packets of all messages.
     packets: u64,
-    /// The names of some unfinished flows.
+    /// Some of the unfinished flows, by name.
     stuck: Vec<String>,
-    /// Bytes of the longest unfinished message.
+    /// The length of the longest unfinished message in bytes.
     longest: u64,
     /// The hosts of an unfinished message that has no path left, and the number of such messages.
     cut_off: Option<([HostId; 2], usize)>,
@@ -397,7 +396,6 @@ impl RunContext<'_> {
         self.conclude(engine, outcome, series)
     }
 
-    /// Collects the results of an engine that has ended with `outcome`.
     pub fn conclude<O: Observer>(
         &self,
         engine: Engine<'_, O>,

@@ -14,8 +14,8 @@ pub enum RunError {
     /// The run was cancelled.
     #[error("stopped")]
     Cancelled,
-    /// Messages are unfinished, and nothing new has been delivered for longer than [`Limits::patience`], or no event
-    /// is left.
+    /// Messages or steps are unfinished, and either nothing new has been delivered for longer than
+    /// [`Limits::patience`], or no event is left.
     #[error("{}", RunFailure::Stalled {
         at_us: at.as_us(),
         reason: reason.clone(),
@@ -40,7 +40,7 @@ pub enum RunError {
         /// The results until then.
         partial: Box<RunResult>,
     },
-    /// A cycle of paused links, each of which waits for the next (PFC deadlock).
+    /// Paused links wait for each other in a cycle (PFC deadlock).
     #[error(
         "{}",
         RunFailure::Deadlock { at_us: at.as_us(), cycle: cycle.clone(), unfinished: *unfinished }

@@ -36,13 +36,13 @@ pub struct SeriesObserver {
     throughput: Curves<Bins>,
     rtt: Curves<Samples>,
     ecn: Curves<Samples>,
-    /// The number of points so far in curves that have a point per event, or only above a threshold.
+    /// The number of points so far in curves of events and in curves with a threshold.
     recorded: u64,
 }
 
 impl SeriesObserver {
     /// An observer without curves, on a fabric with `links` directed links. The scheme splits each queue pair of the
-    /// workload into `qps_per_connection` queue pairs. The hooks are called with the numbers of these parts.
+    /// workload into `qps_per_connection` queue pairs, whose numbers the hooks get.
     pub fn new(links: usize, qps_per_connection: u32) -> Self {
         SeriesObserver {
             qps_per_connection,
@@ -64,8 +64,8 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds the curve of `measure` for `link`, which runs at `rate`. Does nothing if the link already has a curve of
-    /// the series, or if the series describes queue pairs or programs.
+    /// Adds the curve of `measure` for `link`, which runs at `rate`. If the link already has a curve of the series,
+    /// that curve serves `measure` too. Does nothing if the series describes queue pairs or programs.
     pub fn watch_link(&mut self, measure: &MeasureSpec, link: LinkId, rate: Rate) {
         let every = measure.every;
         let link = Watched { entity: link.0, parts: 1, own: measure.by.is_none() };
@@ -86,7 +86,7 @@ impl SeriesObserver {
         }
     }
 
-    /// Adds a curve that combines the curves of several links. The curve of each link has been added with
+    /// Adds a curve that combines the curves of several links. Each link must have its curve from
     /// [`watch_link`](Self::watch_link).
     pub(crate) fn watch_group(&mut self, group: CurveGroup) {
         self.groups.push(group);
@@ -126,8 +126,7 @@ impl SeriesObserver {
         }
     }
 
-    /// The curves up to `end`. The functions `link` and `switch` give the names of links and switches. A queue pair of
-    /// the workload has a name such as `flow:3`.
+    /// The curves up to `end`. The functions `link` and `switch` give the names of links and switches.
     pub fn into_rows(
         self,
         end: Time,

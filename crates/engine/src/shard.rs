@@ -26,8 +26,8 @@ use cluster::Cluster;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// For each node of the fabric, its index in the shard, its work unit and its position within that unit. None for nodes
-/// of other shards.
+/// For each node of the fabric, its index in the shard, its work unit, and its position within a cluster. None for
+/// nodes of other shards.
 type NodeLocations = [Option<(NodeIndex, u32, u32)>];
 
 /// The present synchronisation window.
@@ -68,21 +68,19 @@ impl Window {
     }
 }
 
-/// A task that a fault has for a node between synchronisation windows.
+/// A task for a node at the start of a synchronisation window, because of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeTask {
     /// The switch drops all packets in its queues because of the fault with this number.
     Purge(u16),
-    /// `Pause(port, class, stop)`: the data class of the port is paused (`true`) or resumed (`false`).
+    /// `Pause(port, class, stop)`: the data class of the port is paused (`stop`) or resumed.
     Pause(u16, u8, bool),
 }
 
-/// The index of a node in its shard.
+/// The index of a node among the hosts or the switches of its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeIndex {
-    /// An index among the hosts.
     Host(u32),
-    /// An index among the switches.
     Switch(u32),
 }
 
@@ -103,7 +101,6 @@ pub struct Shard<O> {
     next: Vec<Order>,
     /// The earliest `next` of each block of work units. Whole blocks are skipped if they have nothing to do.
     first: Vec<Order>,
-    /// The location of each node of the fabric ([`NodeLocations`]).
     position_of: Vec<Option<(NodeIndex, u32, u32)>>,
     inbox: Inbox,
     port_scratch: PortScratch,
@@ -112,18 +109,13 @@ pub struct Shard<O> {
     /// For each block of work units, a bit mask of the units with an arrival in the present synchronisation window.
     called: Vec<u64>,
     far_calendar: FarCalendar,
-    /// Packets and pause frames that were sent over long links in the last synchronisation window.
+    /// Frames that were sent over long links in the last synchronisation window.
     pub sent_far: Vec<FarArrival>,
-    /// Free blocks for the mail of this thread.
     pub blocks: Blocks,
     link: LinkMail,
-    /// The observer for the shard's nodes.
     pub observer: O,
-    /// The totals over the shard's nodes.
     pub counters: Counters,
-    /// The histogram of the bytes that data packets found waiting at the shard's switches.
     pub backlogs: Backlogs,
-    /// Effects of the shard's nodes other than frames.
     pub effects: Effects,
     /// The time of the shard's latest event.
     pub latest: Time,
@@ -187,22 +179,19 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Whether `node` belongs to this shard.
     pub fn has(&self, node: NodeId) -> bool {
         self.position_of[node.index()].is_some()
     }
 
-    /// The hosts of the shard.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// The switches of the shard.
     pub fn switches(&self) -> &[Switch] {
         &self.switches
     }
 
-    /// The hosts and switches of the shard, for tests that damage them.
+    /// For tests that damage nodes.
     #[cfg(test)]
     pub fn nodes_mut(&mut self) -> (&mut [Host], &mut [Switch]) {
         (&mut self.hosts, &mut self.switches)
@@ -223,7 +212,6 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// The host at `node`, if it belongs to this shard.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
         match self.position_of[node.index()]? {
             (NodeIndex::Host(index), ..) => Some(&self.hosts[index as usize]),
@@ -254,7 +242,6 @@ impl<O: Observer> Shard<O> {
         first_of(&self.first).time().min(self.far_calendar.first())
     }
 
-    /// Adds an arrival over a long link to one of its nodes.
     pub fn add_far_arrival(&mut self, far: FarArrival) {
         self.far_calendar.add(far);
     }
@@ -264,9 +251,9 @@ impl<O: Observer> Shard<O> {
         self.far_calendar.packets()
     }
 
-    /// Runs the shard's nodes through the synchronisation window `window`. Arrivals come from `sources`. Frames sent
-    /// over long links are stored separately. All other frames go into `slots`, which belong to the following windows.
-    /// A shard that [has paused](Self::is_paused) continues this window at the next call.
+    /// Runs the shard's nodes through the synchronisation window `window`. Arrivals come from `sources`. Frames that
+    /// are sent go into `slots`, the mail of the following windows, or over long links into `sent_far`. A shard that
+    /// [has paused](Self::is_paused) continues this window at the next call.
     pub fn run<'w>(
         &'w mut self,
         network: &'w Network<'w>,
@@ -336,8 +323,8 @@ impl<O: Observer> Shard<O> {
     }
 }
 
-/// Runs the events of a host from `start` until before `bound`, in their order. Updates `next`, the order of the host's
-/// next event other than an arrival.
+/// Runs the events of a host from `start` until before `bound`. Updates `next`, the order of the host's next event
+/// other than an arrival.
 #[inline]
 fn run_host<O: Observer>(
     host: &mut Host,
@@ -418,8 +405,7 @@ fn mark_called(called: &mut [u64], position_of: &NodeLocations, nodes: impl Iter
     }
 }
 
-/// Collects the work units that have an arrival or another event before `bound`. A bit in `called` marks a unit with an
-/// arrival. The bits are cleared.
+/// Collects the work units that have an arrival or another event before `bound`, and clears the bits in `called`.
 #[inline]
 fn find_active(called: &mut [u64], (first, next): (&[Order], &[Order]), bound: Order, active: &mut Vec<u32>) {
     active.clear();
@@ -456,8 +442,7 @@ fn update_first(first: &mut [Order], next: &[Order], active: &[u32]) {
     }
 }
 
-/// Prefetches data of the next two work units. For the first unit, the arrivals and the data to which its node points
-/// are prefetched, except for a cluster. For the second unit, the fields are prefetched if it is a host.
+/// Prefetches data of the next two work units, `active[0]` and `active[1]`.
 #[inline]
 fn prefetch_ahead(
     units: &[WorkUnit],

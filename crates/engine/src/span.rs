@@ -18,7 +18,7 @@ pub struct Span {
     pub until: Option<Time>,
 }
 
-/// An activity of a host.
+/// The kind of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// The host sends a message.

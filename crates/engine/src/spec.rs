@@ -265,9 +265,9 @@ parameters! {
         #[serde(default = "is_on", skip_serializing_if = "std::clone::Clone::clone")]
         #[param(any; example = false; source = "UET 1.0.3, section 3.6.14, and MRC (OCP 1.0): false"; default = true)]
         pub last_hop_ecn: bool,
-        /// Whether the queue of a link follows the rate that a fault gives to the link (`kind = "rate"`). The capacity of
-        /// its data queue and its ECN thresholds are then multiplied by the new rate over the usual one, so that a full
-        /// queue takes as long to drain as before. A queue always holds at least a full packet. Control queues and
+        /// Whether the queue of a link follows the rate that a fault gives to the link (`kind = "rate"`). The capacity
+        /// of its data queue and its ECN thresholds are then multiplied by the new rate over the usual one, so that a
+        /// full queue takes as long to drain as before. A queue always holds at least a full packet. Control queues and
         /// shared buffers do not follow.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; uet-htsim: true"; default = false)]
@@ -385,8 +385,7 @@ fn is_shared_alpha(alpha: &f64) -> bool {
 }
 
 impl FabricSpec {
-    /// The choice of the port by which a packet leaves a NIC with several ports. The default is [`PortChoice::Packet`]
-    /// with [`RoutingMode::Adaptive`] and [`RoutingMode::Spray`], otherwise [`PortChoice::Entropy`].
+    /// The choice of the port by which a packet leaves a NIC with several ports, or its default.
     pub fn port_choice(&self) -> PortChoice {
         self.port_choice.unwrap_or(match self.routing {
             RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,
@@ -405,9 +404,8 @@ impl FabricSpec {
         })
     }
 
-    /// The facts `path` with the length of a full queue. This length is `queue`. Without `queue` it is `pfc.buffer`,
-    /// since the whole buffer may be queued ahead of a packet. `pfc.buffer` is not scaled here, even if the buffers of
-    /// the switches differ.
+    /// The facts `path` with the length of a full queue. This length is the capacity `queue`. In a lossless class it is
+    /// `pfc.buffer` without scaling, since the whole buffer may be queued ahead of a packet.
     pub fn facts(&self, path: PathFacts) -> PathFacts {
         let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
         let queue = self.queue.map(|queue| queue.on(&path.of_port())).or_else(pauses);
@@ -474,8 +472,8 @@ impl Limits {
     /// The largest `max_time`. The times at which ports become free are stored in 48 bits, in picoseconds.
     pub const MAX_TIME: Duration = Duration::from_us(281_000_000);
 
-    /// The longest time without new deliveries under `scheme` on a fabric before the run counts as stalled. It includes
-    /// an allowance for a running timer, a packet in flight and a PFC watchdog that has yet to act.
+    /// The longest time without new deliveries under `scheme` on a fabric before the run counts as stalled: `stall` and
+    /// allowances for a running timer, a packet in flight and a PFC watchdog that has yet to act.
     pub fn patience(&self, scheme: &Scheme, facts: &PathFacts) -> Duration {
         let FabricSpec { timer_tick, timer_jitter, .. } = scheme.fabric;
         let watchdog = scheme.fabric.pfc.as_ref().filter(|pfc| pfc.watchdog.is_some());

@@ -1,4 +1,4 @@
-//! The inbox of a switch whose ports share nothing. It holds the arrivals sorted by egress port.
+//! The inbox of a switch whose ports share nothing in a synchronisation window.
 
 use super::{FarArrival, LONGEST_WINDOW, OFFSET_BITS, PORT_BITS, Sources, draw_order, sort_nearly_sorted};
 use crate::frame::Arrival;
@@ -10,9 +10,7 @@ use anabranch_proto::IntStack;
 /// in which the switch handles them.
 #[derive(Default)]
 pub struct PortInbox<'m> {
-    /// The arrivals in the order in which they come from the mail.
     unsorted: Vec<Entry<'m>>,
-    /// The arrivals sorted by egress port.
     sorted: Vec<Entry<'m>>,
     /// The ports with arrivals, in increasing order, each with the end of its arrivals in `sorted`.
     ports: Vec<(u16, u32)>,
@@ -23,14 +21,12 @@ pub struct PortInbox<'m> {
 /// An arrival in a [`PortInbox`].
 #[derive(Clone, Copy)]
 pub struct Entry<'m> {
-    /// The sort key. From the highest bits down, it has the egress port, the offset within the window, the ingress
-    /// port and the number of the sending thread. The offset is shifted left as far as its bits allow.
+    /// The sort key. From the highest bits down, it has the egress port, the shifted offset within the window, the
+    /// ingress port and the number of the sending thread.
     key: u64,
-    /// The arrival, which stays in the mail.
     pub arrival: &'m Arrival,
 }
 
-/// The number of bits for a thread in the keys of a [`PortInbox`].
 const THREAD_BITS: u32 = 10;
 
 /// The largest number of threads whose mail a [`PortInbox`] can take.
@@ -39,7 +35,7 @@ pub const MOST_THREADS: usize = (1 << THREAD_BITS) - 1;
 /// The thread number that stands for arrivals over long links.
 const FAR: usize = MOST_THREADS;
 
-/// The number of equal parts of a synchronisation window by which arrivals are counted.
+/// The number of parts of a synchronisation window in which `sort_many` counts arrivals.
 const PARTS: usize = 32;
 
 /// The number of arrivals by which prefetching is ahead of reading.
@@ -72,7 +68,6 @@ impl<'m> Entry<'m> {
         self.key >> (PORT_BITS + THREAD_BITS)
     }
 
-    /// The telemetry of the arrival.
     pub fn telemetry(&self, sources: &Sources<'m>, far: &'m [FarArrival]) -> Option<&'m IntStack> {
         match self.key as usize & FAR {
             FAR => far.iter().find(|far| std::ptr::eq(&far.arrival, self.arrival))?.stack.as_deref(),
@@ -111,8 +106,7 @@ impl<'m> PortInbox<'m> {
     ) {
         self.unsorted.clear();
         let unsorted = &mut self.unsorted;
-        // Offsets are shifted so that the largest one in this window uses the highest of the offset's bits in the
-        // key. The highest bits then number the parts of the window.
+        // Offsets are shifted left, so that their highest bits in the key number the parts of this window.
         let length = end.since(start).0;
         let shift = (OFFSET_BITS + length.leading_zeros()).saturating_sub(u64::BITS);
         let of_threads = sources.slots.iter().enumerate().flat_map(|(thread, mail)| {
@@ -146,7 +140,6 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// Sorts the arrivals if they are fewer than the ports.
     fn sort_few(&mut self) {
         self.sorted.clear();
         self.sorted.append(&mut self.unsorted);
@@ -198,7 +191,6 @@ impl<'m> PortInbox<'m> {
         }
     }
 
-    /// The ports with arrivals, in increasing order, each with its arrivals.
     pub fn ports(&self) -> impl Iterator<Item = (u16, &[Entry<'m>])> {
         let mut rest = &self.sorted[..];
         let mut from = 0;

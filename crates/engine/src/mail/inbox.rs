@@ -12,28 +12,25 @@ pub struct Inbox {
     /// The sorted keys. From the highest bits down, a key has the offset within the window, a bit that is 0 for a pause
     /// frame and 1 for a packet, the port, and the number of the arrival.
     keys: Vec<u64>,
-    /// Memory for sorting.
     unsorted: Vec<u64>,
-    /// Memory for sorting: the end in `keys` of each part of the synchronisation window.
+    /// The end in `keys` of each part of the synchronisation window.
     ends: Vec<u32>,
-    /// The runs of arrivals, by number. Arrivals over long links have the numbers after these.
+    /// The runs of arrivals, by number. Arrivals over long links have higher numbers.
     runs: SmallVec<[InboxRun; 4]>,
     next: usize,
     start: u64,
 }
 
-/// The number of bits of a key below the offset within the window.
 const OFFSET_SHIFT: u32 = 1 + PORT_BITS + NUMBER_BITS;
 
-/// The largest number of parts of a synchronisation window by which arrivals are counted.
+/// The largest number of parts of a synchronisation window in which arrivals are counted.
 const MOST_PARTS: usize = 1024;
 
-/// A contiguous block of arrivals in the mail of one thread.
+/// A run of arrivals in the mail of one thread.
 struct InboxRun {
     /// The number of the run's last arrival, plus one.
     end: u32,
-    /// The difference, in wrapping arithmetic, between the index of an arrival in the thread's mail and its number in
-    /// this inbox. It is the same for all arrivals of this contiguous block.
+    /// The index of an arrival in the thread's mail minus its number in this inbox, in wrapping arithmetic.
     shift: u32,
     slot: u32,
 }
@@ -88,7 +85,6 @@ impl Inbox {
         }
     }
 
-    /// Sorts the keys, first by counting into parts of the synchronisation window and then by insertion.
     #[inline]
     fn sort(&mut self) {
         let Inbox { keys, unsorted, ends, .. } = self;
@@ -143,7 +139,6 @@ impl Inbox {
         }
     }
 
-    /// Takes the next arrival, with its telemetry.
     #[inline(always)]
     pub fn take<'a>(
         &mut self,

@@ -42,7 +42,7 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
     assert!(count > 1 << 20 && far.is_empty());
 }
 
-/// The ingress ports of `ports` packets that arrive at `node` at one instant, in the order in which the node handles them.
+/// The ingress ports of packets that arrive at `node` at one instant, in the order in which the node handles them.
 fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16> {
     let (mut slot, mut free, mut far) = (WindowMail::new(node as usize + 1), Blocks::default(), Vec::new());
     slot.reuse_for(1, &mut free);

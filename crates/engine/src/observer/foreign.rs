@@ -1,5 +1,4 @@
-//! Observers that other programs provide. Each node has its own observer, and the observers are joined in the order of
-//! nodes. A panic of an observer is attributed to it.
+//! Observers that other programs provide. A panic of an observer is attributed to it.
 
 use super::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time, foreign};
@@ -15,7 +14,7 @@ pub struct PerNode<O> {
     hook_nodes: Arc<HookNodes>,
     /// The observer that is forked for nodes. It has seen no events.
     blank: O,
-    /// The observer of each node. Observers are boxed, since a thread only has those of its own nodes.
+    /// The observer of each node. Observers are boxed, since a thread has observers of its own nodes only.
     seen: Vec<Option<Box<O>>>,
 }
 
@@ -24,7 +23,6 @@ pub struct HookNodes {
     nodes: usize,
     /// The sending node and the receiving node of each link.
     link_ends: Vec<[NodeId; 2]>,
-    /// The source and destination of each queue pair of the workload.
     ends: Vec<[NodeId; 2]>,
     /// The number of the engine's queue pairs for each queue pair of the workload.
     split: u32,
@@ -60,17 +58,14 @@ impl<O: Observer> PerNode<O> {
         PerNode { part: part.into(), hook_nodes, blank, seen }
     }
 
-    /// The observer's name, for messages about its panics.
     pub fn part(&self) -> Arc<str> {
         self.part.clone()
     }
 
-    /// Joins the observers of all nodes into `observer`.
     pub fn join_into(self, observer: &mut O) {
         join_all(&self.part, self.seen, observer);
     }
 
-    /// The observers of all nodes, joined into one.
     pub fn joined(self) -> O {
         let PerNode { part, mut blank, seen, .. } = self;
         join_all(&part, seen, &mut blank);
@@ -85,7 +80,6 @@ impl<O: Observer> PerNode<O> {
     }
 }
 
-/// Joins observers in the order of their nodes.
 fn join_all<O: Observer>(part: &str, seen: Vec<Option<Box<O>>>, into: &mut O) {
     for seen in seen.into_iter().flatten() {
         foreign(part, || into.join(*seen));

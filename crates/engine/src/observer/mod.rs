@@ -11,16 +11,17 @@ pub use foreign::{HookNodes, PerNode};
 pub use qps::QpSelector;
 pub use registered::{AnyRecorder, Curve, NamedObservers, ObserverFactory, ObserverSpec, Recorder};
 
-/// An observer of a run. It cannot change anything, so results do not depend on it.
+/// An observer of a run. It cannot change the simulation, but a run with too many points ([`recorded`](Self::recorded))
+/// fails.
 ///
 /// Each node has an observer of its own ([`fork`](Self::fork)), which gets all events of the node. If
 /// [`wants_node_order`](Self::wants_node_order) is true, these events come in their order. If not, only the events of
 /// each port are in order. At the end of the run the observers are joined ([`join`](Self::join)), in the order of
 /// their nodes. The result therefore does not depend on the number of threads, whatever `join` does.
 ///
-/// Events of a link belong to the node that sends on it, a delivery to the destination of the queue pair, an
-/// acknowledgement to its source, and a drop at a slow receiver ([`refused_by_host`](Self::refused_by_host)) to that
-/// receiver.
+/// An event of a link belongs to the node that sends on the link, except that a drop at a slow receiver
+/// ([`refused_by_host`](Self::refused_by_host)) belongs to that receiver. A delivery belongs to the destination of the
+/// queue pair, and an acknowledgement to its source.
 pub trait Observer: Send {
     /// A new observer of the same kind that has seen no events. There is one for each node with an event, so an
     /// observer without events should be small.
@@ -28,19 +29,20 @@ pub trait Observer: Send {
     where
         Self: Sized;
 
-    /// Takes over the records of the observer of another node, whose number is higher than those of all nodes so far.
+    /// Takes over the records of the observer of another node. The number of this node is higher than the numbers of
+    /// all nodes whose observers were joined before.
     fn join(&mut self, other: Self)
     where
         Self: Sized;
 
-    /// `bytes` bytes occupy `link` from `from` until `until`.
+    /// A packet of `bytes` bytes occupies `link` from `from` until `until`, even if the link loses the packet.
     #[inline]
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
         let _ = (link, from, until, bytes);
     }
 
-    /// `packet`, as it is on the wire, occupies `link` from `from` until `until`. `sent` is called in addition to
-    /// [`transmitted`](Self::transmitted), and also for a packet that the link loses.
+    /// `packet`, as it is on the wire, occupies `link` from `from` until `until`. This is called after each call of
+    /// [`transmitted`](Self::transmitted).
     #[inline]
     fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
         let _ = (link, from, until, packet);
@@ -64,8 +66,8 @@ pub trait Observer: Send {
         let _ = (link, now, bytes);
     }
 
-    /// A packet was dropped before it could be sent on `link`: for lack of buffer, by a fault of the sending switch, or by
-    /// a PFC watchdog.
+    /// A packet was dropped before it could be sent on `link`: for lack of buffer, by a fault of the sending switch, or
+    /// by a PFC watchdog.
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
         let _ = (link, now);
@@ -76,8 +78,7 @@ pub trait Observer: Send {
         self.dropped(link, now);
     }
 
-    /// Data class `class` of `link` is paused (`on`) or resumed. The class of a scheme is 0, further classes are numbered
-    /// from 1 on.
+    /// Data class `class` of `link` is paused (`on`) or resumed. The first traffic class is 0.
     fn paused(&mut self, link: LinkId, class: u8, now: Time, on: bool) {
         let _ = (link, class, now, on);
     }

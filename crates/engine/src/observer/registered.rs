@@ -37,7 +37,7 @@ pub type ObserverFactory =
 /// An observer that a scenario names.
 pub type ObserverSpec = Registered<ObserverFactory>;
 
-/// Any observer that scenarios may name.
+/// Any [`Recorder`].
 pub struct AnyRecorder(Box<dyn ErasedRecorder>);
 
 impl AnyRecorder {
@@ -93,7 +93,6 @@ impl NamedObservers {
         Ok(NamedObservers(made))
     }
 
-    /// The curves of all observers, in the order of the scenario.
     pub fn into_rows(self, topology: &Topology, end: Time) -> Vec<SeriesRow> {
         let mut rows = Vec::new();
         for (name, seen) in self.0 {

@@ -5,7 +5,7 @@ use anabranch_base::{Duration, Time};
 
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
-    /// The sum without a conversion, such as a number of packets.
+    /// The sum itself, such as a number of packets.
     Count,
     /// The sum of bytes divided by the length of the interval, in Gb/s.
     Gbps,
@@ -53,7 +53,6 @@ impl Bins {
         }
     }
 
-    /// The number of intervals of a run that ends at `end`, at least 1.
     fn intervals(&self, end: Time) -> usize {
         end.0.div_ceil(self.every).max(1) as usize
     }
@@ -64,7 +63,7 @@ impl CurveData for Bins {
         !self.sums.is_empty()
     }
 
-    /// Adds the sums of both: a link has drops at both of its ends, which may be in different threads.
+    /// A link has drops at both of its ends, which may be in different threads.
     fn join(&mut self, other: Self) {
         for (interval, sum) in other.sums.into_iter().enumerate() {
             self.add_to(interval, sum);
@@ -95,7 +94,7 @@ impl CurveData for Bins {
 #[derive(Clone)]
 pub(super) struct Utilisation {
     sent: Bins,
-    /// The times at which the last packet begins and ends to occupy the link, and its bytes.
+    /// The times at which the transmission of the last packet begins and ends, and the bytes of the packet.
     last: (Time, Time, u16),
 }
 

@@ -8,7 +8,8 @@ use anabranch_results::SeriesRow;
 pub(super) trait CurveData: Clone {
     fn has_data(&self) -> bool;
 
-    /// Takes over the data of the same entity's curve of another observer. By default only one of the two has any.
+    /// Takes over the data of another observer's curve of the same entity. The default implementation assumes that only
+    /// one of the two curves has data.
     fn join(&mut self, other: Self) {
         if other.has_data() {
             *self = other;
@@ -19,18 +20,16 @@ pub(super) trait CurveData: Clone {
     fn points(self, end: Time) -> Vec<(u64, f64)>;
 }
 
-/// An entity whose curve is recorded.
 #[derive(Clone, Copy)]
 pub(super) struct Watched {
     /// The number of the link, switch or queue pair.
     pub entity: u32,
-    /// The number of consecutive event numbers that belong to the entity. The first of them is `entity * parts`.
+    /// The number of consecutive numbers by which hooks refer to the entity, from `entity * parts` on.
     pub parts: u32,
     /// Whether the curve is in the results by itself. Otherwise only groups use it.
     pub own: bool,
 }
 
-/// A curve with its entity.
 #[derive(Clone)]
 struct EntityCurve<C> {
     entity: u32,
@@ -40,7 +39,7 @@ struct EntityCurve<C> {
 
 #[derive(Clone)]
 pub(super) struct Curves<C> {
-    /// For each number that events carry, the index in `curves` plus one, or 0. Empty while no entity has a curve.
+    /// For each number that hooks get, the index in `curves` plus one, or 0. Empty while no entity has a curve.
     of: Vec<u32>,
     /// The least length of `of` once an entity has a curve.
     room: usize,
@@ -49,12 +48,11 @@ pub(super) struct Curves<C> {
 }
 
 impl<C: CurveData> Curves<C> {
-    /// An empty series. All numbers in events are below `room`, unless `room` is 0.
     pub(super) fn with_room(room: usize) -> Self {
         Curves { of: Vec::new(), room, curves: Vec::new() }
     }
 
-    /// Adds the curve of an entity, unless it has one.
+    /// Adds the curve of an entity. If the entity already has a curve, that curve stays.
     pub(super) fn watch(&mut self, Watched { entity, parts, own }: Watched, curve: impl FnOnce() -> C) {
         let first = entity as usize * parts as usize;
         let numbers = first..first + parts as usize;
@@ -81,7 +79,7 @@ impl<C: CurveData> Curves<C> {
         self.of.get(number).is_some_and(|index| *index != 0)
     }
 
-    /// Takes over the curves of another observer of the same entities.
+    /// Takes over the curves of another observer, which watches the same entities in the same order.
     pub(super) fn join(&mut self, other: Self) {
         for (known, other) in self.curves.iter_mut().zip(other.curves) {
             known.curve.join(other.curve);

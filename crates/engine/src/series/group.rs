@@ -4,12 +4,11 @@ use crate::spec::Series;
 use anabranch_results::SeriesRow;
 use std::collections::BTreeMap;
 
-/// A curve that combines the curves of several links. For delays, its value is the largest of their values at each
-/// time. For all other series, its value is the sum of their values.
+/// A curve that combines the curves of several links. At each time, its value is the sum of the links' values, or the
+/// largest of these values for delays.
 #[derive(Clone)]
 pub(crate) struct CurveGroup {
     pub series: Series,
-    /// The name of the curve.
     pub name: String,
     /// The numbers of the links, ascending.
     pub links: Vec<u32>,
@@ -22,13 +21,11 @@ pub(super) struct GroupPoints<'a> {
 }
 
 impl<'a> GroupPoints<'a> {
-    /// Each group of `series`, without points.
     pub(super) fn of_series(series: Series, groups: &'a [CurveGroup]) -> Vec<GroupPoints<'a>> {
         let of_series = groups.iter().filter(|group| group.series == series);
         of_series.map(|group| GroupPoints { group, values: BTreeMap::new() }).collect()
     }
 
-    /// Adds the curve of `link`, if the link is in the group.
     pub(super) fn add(&mut self, link: u32, points: &[(u64, f64)]) {
         if self.group.links.binary_search(&link).is_err() {
             return;
@@ -48,7 +45,6 @@ impl<'a> GroupPoints<'a> {
     }
 }
 
-/// A point of a curve as a row of the results.
 pub(super) fn row(series: &str, entity: &str, (time_ps, value): (u64, f64)) -> SeriesRow {
     SeriesRow { run: 0, series: series.to_owned(), entity: entity.to_owned(), time_ps, value }
 }

@@ -14,7 +14,7 @@ pub(super) struct Level {
     /// The present level: bytes, or entries of tables.
     bytes: u32,
     /// The changes of the level at the ends of intervals. An entry has the number of an interval, and the level from
-    /// that interval on. Before the first entry the level is 0. A level at or below the threshold is stored as 0.
+    /// that interval on. A level at or below the threshold is stored as 0.
     changes: Vec<(u64, u32)>,
     /// The link's rate, if the level is given as a delay.
     rate: Option<Rate>,

@@ -4,7 +4,6 @@ use super::*;
 use anabranch_base::HostId;
 use anabranch_fabric::GroupBy;
 
-/// One microsecond in picoseconds.
 const US: u64 = 1_000_000;
 const RATE: Rate = Rate::from_gbps(400);
 const A: LinkId = LinkId(1);
@@ -27,7 +26,6 @@ fn delays_above(above: u64) -> MeasureSpec {
     MeasureSpec { above: Some(Duration(above)), ..each(Series::QueueDelay, US) }
 }
 
-/// An observer of links A and B, with a point per microsecond.
 fn links(series: Series) -> SeriesObserver {
     let mut observer = SeriesObserver::new(4, 1);
     for link in [A, B] {

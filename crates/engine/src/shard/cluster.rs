@@ -26,8 +26,8 @@ pub struct Cluster {
     paused: Option<Time>,
 }
 
-/// The next turn in a cluster.
 enum Turn {
+    /// The injector was called.
     Called,
     /// The injector is not ready, so the run pauses.
     Paused,
@@ -36,7 +36,6 @@ enum Turn {
 }
 
 impl Cluster {
-    /// A cluster before its first event.
     pub fn new(positions: Vec<NodeIndex>, injection: Option<Injection>) -> Self {
         let inboxes = positions.iter().map(|_| Inbox::default()).collect();
         Cluster { positions, inboxes, injection, turns: Tournament::default(), paused: None }

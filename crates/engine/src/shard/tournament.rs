@@ -1,4 +1,4 @@
-//! A tournament tree, which gives the earliest of a fixed number of times. Each of the times may change.
+//! A tournament tree, which gives the earliest of a fixed number of times that may change.
 
 use anabranch_base::Time;
 
@@ -14,7 +14,6 @@ pub struct Tournament {
 }
 
 impl Tournament {
-    /// Replaces all entries by `times`.
     pub fn refill(&mut self, times: impl ExactSizeIterator<Item = Time>) {
         self.leaves = times.len().next_power_of_two();
         self.nodes.clear();
@@ -26,13 +25,12 @@ impl Tournament {
     }
 
     /// The earliest time and its entry. If several entries have this time, the entry with the lowest number is
-    /// returned. The time is [`Time::NEVER`] if no entry has an earlier time.
+    /// returned.
     #[inline]
     pub fn first(&self) -> (Time, u32) {
         self.nodes[1]
     }
 
-    /// Changes the time of `entry`.
     #[inline]
     pub fn set(&mut self, entry: u32, time: Time) {
         let mut node = self.leaves + entry as usize;

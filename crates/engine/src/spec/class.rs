@@ -29,7 +29,7 @@ pub struct ClassTraffic {
     pub workload: WorkloadSpec,
 }
 
-/// The share of a traffic class.
+/// The share of a traffic class in each link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Classes of a higher priority are served first.

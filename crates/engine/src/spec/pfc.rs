@@ -9,9 +9,9 @@ parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.
     ///
     /// Queued data is charged to its ingress port: up to a threshold to the shared buffer, and beyond the threshold to
-    /// the port's headroom. Once the headroom is used, the sender is paused. The sender may resume when the headroom is
-    /// empty and the port's share of the shared buffer is `resume` below the threshold. It may also resume when the
-    /// port holds no data.
+    /// the port's headroom. When data goes into the headroom, the sender is paused. The sender may resume when the
+    /// headroom is empty and the port's share of the shared buffer is `resume` or more below the threshold. The sender
+    /// may also resume when the port holds no data.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
@@ -80,12 +80,12 @@ parameters! {
     }
 }
 
-/// The smallest value of the three times of a PFC watchdog: poll, detection and restoration.
+/// The smallest poll, detection and restoration time of a PFC watchdog.
 const SHORTEST_POLL: Duration = Duration::from_us(1);
-/// The largest value of these three times.
+/// The largest poll, detection and restoration time of a PFC watchdog.
 const LONGEST_POLL: Duration = Duration::from_us(10_000_000);
 
-/// The poll, detection and restoration times of SONiC's PFC watchdog.
+/// The default of the poll, detection and restoration times, as in SONiC's PFC watchdog.
 fn watchdog_time() -> Duration {
     Duration::from_us(200_000)
 }

@@ -3,11 +3,11 @@
 //!
 //! The order of events at different ports does not matter if each queue has a limit of its own, and no program,
 //! adaptive routing, shared buffer or pause involves several ports. The arrivals of a window are then sorted by egress
-//! port. Each port merges its arrivals with the times at which it becomes free.
+//! port, and each port merges its arrivals with the times at which it becomes free.
 //!
-//! With a shared buffer or PFC, ports depend on each other only when a threshold is crossed. In some windows nothing is
-//! paused, and no threshold can be crossed in any order of arrivals and departures. The ports are independent in these
-//! windows too. In other windows the switch runs its events in their order.
+//! With a shared buffer or PFC, the ports are independent in a window in which nothing is paused and no threshold can
+//! be crossed in any order of arrivals and departures. In its other windows, such a switch runs its events in their
+//! order.
 
 use super::Switch;
 use super::plain_port::{PlainPort, PortStream, Unshared, Waiting, Wire};
@@ -20,8 +20,8 @@ use crate::observer::Observer;
 use anabranch_base::{Purpose, Time};
 use anabranch_proto::IntStack;
 
-/// Memory for a synchronisation window of a switch whose ports are independent of each other. All switches of a thread
-/// use this memory, one after the other.
+/// Memory for a synchronisation window of a switch whose ports are independent of each other. The switches of a thread
+/// share this memory.
 #[derive(Default)]
 pub struct PortScratch {
     inbox: PortInbox<'static>,
@@ -34,7 +34,6 @@ pub struct PortScratch {
 /// The number of ports by which prefetching is ahead of running.
 const PREFETCHED: usize = 3;
 
-/// The arrivals at one port, with the mail that holds their telemetry.
 type OfPort<'s, 'm> = (&'s [Entry<'m>], &'s Sources<'m>, &'m [FarArrival]);
 
 impl Switch {
@@ -48,8 +47,8 @@ impl Switch {
     }
 
     /// Runs the events of the switch from `start` until before `end` port by port, if its ports share nothing in that
-    /// time. Afterwards, `at.now` is not before the latest of these events. Returns false without running an event if
-    /// the switch must run its events in their order.
+    /// time. `at.now` is then at or after the latest of these events. Returns false without running an event if the
+    /// switch must run its events in their order.
     #[inline]
     pub fn run_by_port<'m, O: Observer>(
         &mut self,
@@ -81,7 +80,7 @@ impl Switch {
         is_split
     }
 
-    /// Sorts the arrivals from `start` until before `end` by egress port. Arrivals without a route are dropped. Returns
+    /// Sorts the arrivals from `start` until before `end` by egress port, and drops arrivals without a route. Returns
     /// true.
     #[inline]
     fn open_by_port<'m, const ONE_PORT: bool, O: Observer>(
@@ -192,9 +191,8 @@ impl Switch {
         out.control.prefetch(&self.egress.pool);
     }
 
-    /// Runs the events of one port until before `end`. These are its arrivals and the times at which the port becomes
-    /// free, beginning with `free`. Returns the next time at which the port becomes free, or [`Time::NEVER`] if the
-    /// port is not busy at the end.
+    /// Runs the events of one port until before `end`: its arrivals, and the times at which the port becomes free. The
+    /// first of these times is `free`. Returns the next one, or [`Time::NEVER`] if the port is not busy at the end.
     fn run_port<'m, O: Observer>(
         &mut self,
         port: u16,

@@ -15,11 +15,11 @@ use anabranch_base::{Duration, Purpose, Stream, stream};
 use anabranch_proto::Packet;
 use serde::{Deserialize, Serialize};
 
-/// The state of a switch for the classes beyond the first one.
+/// The state of a switch for the classes beyond the first one. Each list has an entry for each of these classes.
 pub(super) struct SwitchClasses {
-    /// For each class beyond the first one, its PFC accounting if it is lossless.
+    /// PFC accounting, if the class is lossless.
     pfc: Vec<Option<SwitchPfc>>,
-    /// For each class, the random stream of each port for ECN marking.
+    /// The random stream of each port for ECN marking.
     marks: Vec<Vec<Option<Box<Stream>>>>,
     counts: Vec<ClassCounts>,
 }
@@ -38,7 +38,6 @@ pub struct ClassCounts {
 }
 
 impl ClassCounts {
-    /// Adds the counters of other nodes.
     pub fn add(&mut self, other: &ClassCounts) {
         self.drops += other.drops;
         self.marks += other.marks;
@@ -47,7 +46,7 @@ impl ClassCounts {
 }
 
 impl SwitchClasses {
-    /// The state of the switch with this index and number of ports. None if there is only one class.
+    /// Returns none if there is only one class.
     pub fn new(network: &Network<'_>, plan: &SwitchPlan, index: u32, ports: usize) -> Option<SwitchClasses> {
         (!network.classes.is_empty()).then(|| SwitchClasses {
             pfc: plan.class_pfc.iter().map(|pfc| pfc.as_ref().map(|pfc| pfc.switch(index, ports))).collect(),
@@ -65,7 +64,7 @@ impl Switch {
         }
     }
 
-    /// The counters of a class beyond the first one.
+    /// The counters of `class`, which is not 0.
     pub fn counts_of(&self, class: u8) -> ClassCounts {
         self.classes
             .as_ref()
@@ -170,8 +169,8 @@ impl Switch {
         }
     }
 
-    /// Removes the next packet that `port` may send from its queue, and returns this packet. For a data queue, the
-    /// packet's charge in a buffer is released, and the data class is returned as well.
+    /// Takes the next packet that `port` may send out of its queue. Releases the packet's charge in a buffer. For a
+    /// packet from a data queue, also returns the data class.
     pub(super) fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,

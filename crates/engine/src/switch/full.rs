@@ -10,7 +10,7 @@ use crate::queue::FullQueue;
 use anabranch_base::Purpose;
 
 impl Switch {
-    /// Handles a packet that may not wait at `port`. This packet, the youngest one in the queue, or both are dropped
+    /// Handles a packet that may not wait at `port`. This packet, the youngest packet in the queue, or both are dropped
     /// or trimmed.
     #[cold]
     #[inline(never)]

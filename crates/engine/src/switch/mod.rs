@@ -39,9 +39,7 @@ pub use program::{ProgramPlan, program_counters};
 pub use program_error::ProgramError;
 pub use wrr::{WeightError, weights};
 
-/// The complete state of a switch.
 pub struct Switch {
-    /// The number of the switch among the switches.
     index: u32,
     egress: Egress<DelayQueues>,
     /// The times at which the ports become free, if the ports are simulated independently of each other in at least
@@ -56,14 +54,15 @@ pub struct Switch {
     shared: Option<Box<SharedQueues>>,
     /// Whether queued data is charged to a buffer, because `pfc` or `shared` is present.
     counts: bool,
-    /// The program and the routing. None if the scheme has plain ECMP and no programs.
+    /// The program, and routing other than ECMP. None if the scheme has neither.
     extensions: Option<Box<Extensions>>,
     /// For each port, the random stream that decides which packet a full queue drops or trims.
     coins: Vec<Option<Box<Stream>>>,
     /// For each port, the random stream for ECN marking.
     marks: Vec<Option<Box<Stream>>>,
+    /// The number of packets that the switch has marked.
     marked: u64,
-    /// The ports that have just been paused and whose victim flows an observer counts.
+    /// The ports and data classes that have just been paused and whose victim flows an observer counts.
     watched_pauses: Vec<(u16, u8)>,
 }
 
@@ -75,14 +74,13 @@ pub struct SwitchPlan {
     pub class_pfc: Vec<Option<PfcPlan>>,
     /// Programs, and routing other than ECMP.
     pub program: Option<ProgramPlan>,
-    /// Whether a switch whose ports share nothing may simulate its ports independently of each other.
+    /// Whether a switch may simulate its ports independently of each other if they share nothing.
     pub by_port: bool,
     /// The WRR weight of each switch's control queues, in units of 2^-16. Empty if these queues have strict priority.
     pub weights: Vec<u32>,
 }
 
 impl SwitchPlan {
-    /// Whether some program needs notices of queue pairs.
     pub fn wants_qps(&self) -> bool {
         self.program.as_ref().is_some_and(ProgramPlan::wants_qps)
     }
@@ -133,7 +131,6 @@ impl Node for Switch {
 }
 
 impl Switch {
-    /// The switch with this index, before its first event.
     pub fn new(
         network: &Network<'_>,
         plan: &mut SwitchPlan,
@@ -191,12 +188,11 @@ impl Switch {
         }
     }
 
-    /// The ports of the switch with their queues.
     pub fn egress(&self) -> &Egress<DelayQueues> {
         &self.egress
     }
 
-    /// The ports of the switch with their queues, for tests that damage them.
+    /// For tests that damage the ports or queues.
     #[cfg(test)]
     pub fn egress_mut(&mut self) -> &mut Egress<DelayQueues> {
         &mut self.egress
@@ -344,7 +340,6 @@ impl Switch {
         }
     }
 
-    /// Pauses or resumes a data class of `port`.
     pub fn handle_pause<O: Observer>(&mut self, port: u16, class: u8, stop: bool, at: &mut Context<'_, O>) {
         self.merge_ports();
         if self.pause_timers.is_some() && !self.note_pause(port, stop, at) {
@@ -487,13 +482,12 @@ impl Switch {
         self.extensions.as_ref().map_or(0, |extensions| extensions.held().0)
     }
 
-    /// The number of packets that the switch has ECN-marked.
     pub fn marked(&self) -> u64 {
         self.marked
     }
 
-    /// Returns the port and the data class of each pause that has begun since the last call, if an observer requires
-    /// the [victims](Self::victims) of the pause.
+    /// Returns the port and the data class of each pause that has begun since the last call and whose
+    /// [victims](Self::victims) an observer counts.
     pub fn take_watched_pauses(&mut self) -> Vec<(u16, u8)> {
         std::mem::take(&mut self.watched_pauses)
     }

@@ -24,8 +24,7 @@ pub enum PathMapError {
     Unreachable(u32),
 }
 
-/// The largest number of equal-cost paths between two ToRs: the product of the numbers of equal-cost ports at the
-/// switches of a route.
+/// The largest number of equal-cost paths between two ToRs.
 pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
     choices(topology, routing).iter().map(|(_, n)| *n as u32).product()
 }
@@ -200,8 +199,7 @@ mod tests {
         assert_eq!(refused, Err(PathMapError::NotLinear(RoutingMode::Adaptive)));
     }
 
-    /// The paper's path maps have 128 entries. A path map of 16-bit values can also be built for fabrics with 64 and
-    /// with 256 paths.
+    /// The paper's path maps have 128 entries.
     #[test]
     fn sixteen_bits_reach_thousands_of_paths() {
         for (hosts, count) in [(1024, 64), (8192, 256)] {

@@ -17,7 +17,7 @@ use anabranch_base::{Duration, LinkId, NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The number in place of a port under which the timers of pauses are in the queue of times at which ports become free.
+/// The port number that stands for pause timers in the queue of times at which ports become free.
 pub(super) const PAUSE_TIMERS: u16 = u16::MAX;
 
 /// A stormed port is paused for more than this percentage of an interval (sonic-swss PR #3036; 80 % before).
@@ -27,9 +27,7 @@ pub(super) struct PauseTimers {
     due: BinaryHeap<Reverse<(Time, u16, Timer)>>,
     ports: Vec<PortTimers>,
     watchdog: Option<Watchdog>,
-    /// The number of times that the watchdog has acted.
     storms: u64,
-    /// The number of packets that the watchdog has dropped.
     drops: u64,
 }
 
@@ -49,8 +47,7 @@ struct Watchdog {
 
 #[derive(Clone, Copy)]
 struct PortTimers {
-    /// The duration of a pause, if the other end is a host that may send pauses. The pauses of switches have no
-    /// timer.
+    /// The duration of a pause, if the other end is a host that may send pauses. The pauses of switches do not expire.
     lasts: Option<Duration>,
     expires: Time,
     /// The time since which the other end has paused the port, or the last poll if that is later. [`Time::NEVER`] if
@@ -81,8 +78,8 @@ impl Watchdog {
 }
 
 impl PauseTimers {
-    /// The timers of a switch. None if the first class is not lossless, or if the switch has neither a watchdog nor a
-    /// host that may send pauses.
+    /// Returns none if the first class is not lossless, or if the switch has neither a watchdog nor a host that may
+    /// send pauses.
     pub fn new(network: &Network<'_>, node: NodeId) -> Option<PauseTimers> {
         let watchdog = Watchdog::of(network.scheme.fabric.pfc.as_ref()?);
         let lasts = |link: LinkId| {
@@ -229,8 +226,8 @@ impl Switch {
         }
     }
 
-    /// Whether a data packet may wait at `port`. Returns false if the watchdog drops the port's data. If the port is
-    /// paused while a host at its other end sends a storm of pauses, the packet is counted as slowed by that fault.
+    /// Returns whether a data packet may wait at `port`. It may not if the watchdog drops the port's data. If the port
+    /// is paused during a pause storm of the host at its other end, the packet is counted as slowed by that fault.
     #[cold]
     #[inline(never)]
     pub(super) fn may_wait<O>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
@@ -249,7 +246,7 @@ impl Switch {
         true
     }
 
-    /// The fault by which the host at the other end of `port` sends a storm of pauses now. None if there is none.
+    /// The fault by which the host at the other end of `port` sends a storm of pauses now.
     fn storming_host<O>(&self, port: u16, at: &Context<'_, O>) -> Option<u16> {
         let link = self.egress.ports[usize::from(port)].link;
         at.network.faults.storm(at.network.topology.reverse(link), at.now)

@@ -15,9 +15,9 @@ use anabranch_proto::PathFacts;
 
 /// The lossless class of a fabric before its first packet.
 pub struct PfcPlan {
-    /// For each port, the ingress headroom. The index is the number of the port's outgoing link.
+    /// The ingress headroom of each port, indexed by the number of the port's outgoing link.
     headrooms: Vec<u32>,
-    /// For each port, the ingress threshold. The index is the number of the port's outgoing link.
+    /// The ingress threshold of each port, indexed by the number of the port's outgoing link.
     thresholds: Vec<Threshold>,
     /// For each switch, the bytes in the shared part of its buffer, and the number of its first outgoing link.
     switches: Vec<(u64, u32)>,
@@ -27,7 +27,7 @@ pub struct PfcPlan {
 pub(super) struct SwitchPfc {
     ingress: Vec<Ingress>,
     shared: Shared,
-    /// Queued bytes that are not charged to any ingress port.
+    /// Queued bytes that are charged to no ingress port.
     uncharged: u64,
     resume: u32,
 }
@@ -39,7 +39,6 @@ struct Ingress {
     shared: u32,
     headroom_used: u32,
     headroom: u32,
-    /// The pauses of the upstream sender.
     pause: PauseState,
 }
 
@@ -97,7 +96,7 @@ pub enum PfcError {
         headrooms: Bytes,
         /// A configured buffer that suffices, before scaling.
         needed: Bytes,
-        /// Whether the buffer is that of a class of switches.
+        /// Whether an entry of `fabric.pfc.at` gives the buffer.
         of_class: bool,
     },
 }
@@ -112,7 +111,7 @@ impl PfcError {
         }
     }
 
-    /// A sufficient headroom or buffer. None for an unknown class of switches.
+    /// A headroom or buffer that suffices. None for an unknown class of switches.
     pub fn needed(&self) -> Option<Bytes> {
         match self {
             PfcError::Headroom { needed, .. } | PfcError::Buffer { needed, .. } => Some(*needed),
@@ -124,11 +123,11 @@ impl PfcError {
 /// The bytes that can arrive at the end of `link` after the switch there has decided to send XOFF, including the packet
 /// that triggers the decision.
 ///
-/// The transmission of the triggering packet ended at a time `e`. Later packets begin between `e` and the time at which
-/// the pause takes effect, which is `latency + switch latency + (full packet + frame at the rate back) + latency`
-/// later, because the pause frame may wait for a full packet. Later packets have at most the bytes that the link
-/// carries in that time plus one full packet. The triggering packet is added. If clocks are off by `ppm` parts per
-/// million, the switch's clock may be slow and the sender's fast.
+/// The transmission of the triggering packet ended at a time `e`. The pause takes effect
+/// `latency + switch latency + (full packet + pause frame at the rate back) + latency` after `e`, because the pause
+/// frame may wait for a full packet. Packets that begin in this time have at most the bytes that the link carries in it
+/// plus one full packet. The triggering packet is added. If clocks are off by `ppm` parts per million, the switch's
+/// clock may be slow and the sender's fast.
 pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm: u32) -> Bytes {
     let port = &topology.ports[link.index()];
     let back = &topology.ports[topology.reverse(link).index()];
