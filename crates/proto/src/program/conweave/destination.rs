@@ -9,7 +9,7 @@
 //! - A retransmission is treated like any packet: it carries the epoch and phase in which it passes the source ToR.
 //! - A packet of an earlier epoch is forwarded immediately, ahead of held packets, since it was sent before them.
 //! - A packet of a later epoch arrives while packets are held. This is possible if the queue pair was idle before its
-//!   CLEAR arrived. Held packets are then released ahead of the new packet, as after a timeout.
+//!   CLEAR arrived. Held packets are then released ahead of the new packet.
 
 use super::ConweaveConfig;
 use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};
@@ -258,8 +258,8 @@ impl Destination {
     }
 }
 
-/// Forwards a packet. [`Verdict::Forward`] would send it before the packets in `out`. If the packet overtook these
-/// packets (`outran`), it is therefore appended to `out`.
+/// Forwards a packet. If `out` has packets of an earlier epoch (`outran`), the packet is appended to `out`, since
+/// [`Verdict::Forward`] would send it before them.
 fn in_order(packet: &Packet, at: &Passage, outran: bool, out: &mut Vec<Emitted>) -> Verdict {
     if !outran {
         return Verdict::Forward;

@@ -139,10 +139,8 @@ impl Source {
             if known.is_some() {
                 route.epoch = route.epoch.next();
             }
-            // The reply time is based on the unloaded round trip between the two ToRs of the queue pair. The public
-            // simulator has this round trip for each destination ToR. Over four links of 1 us it is 4 us ("the
-            // ToR-to-ToR basis propagation delay", appendix B.1). For this case the paper has a theta_reply of 8 us
-            // (table 3).
+            // The reply time is based on the unloaded round trip between the two ToRs of the queue pair, as in the
+            // public simulator ("the ToR-to-ToR basis propagation delay", appendix B.1).
             let reply_within = self.distances.round_trip_to(route.dst) + self.reply_extra;
             route.phase = Phase::AwaitingReply(at.now + reply_within);
             (header.epoch, header.port) = (route.epoch, route.port);

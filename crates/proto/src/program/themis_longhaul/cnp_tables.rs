@@ -16,9 +16,9 @@
 //! - Start of an entry: the control plane copies the registers of the slot into the new entry before it resets the
 //!   slot, so that the flow continues in its state. After a collision, this state includes the other flow's CNPs. If
 //!   the slot does not hold the flow's registers, the entry starts in the state after the CNP that requested the
-//!   entry, at the time of that CNP. This is so without a cache, and if the slot was reset, expired or came into use
-//!   anew since the flow's last CNP. With fingerprints or `reset_own`, it is also so if another flow's CNP was the
-//!   last to write the slot. The control plane knows these events.
+//!   entry, at the time of that CNP. The slot does not hold them if it was reset, expired or came into use anew since
+//!   the flow's last CNP. With fingerprints or `reset_own`, it does not hold them either if another flow's CNP was the
+//!   last to write the slot.
 //! - A CNP of a flow in the store changes only the entry. The entry is meant to free the slot, so the CNP must not
 //!   fill the slot again.
 //! - A slot whose flow has returned to normal is a miss, like an empty slot.
@@ -46,8 +46,7 @@ pub struct CnpTables {
     fingerprints: bool,
     /// The time without a CNP after which a slot is free.
     expiry: Option<Duration>,
-    /// Whether the control plane resets a flow's slot only if this flow was the last to write the slot. The control
-    /// plane resets slots when it has made an entry.
+    /// Whether the control plane resets a flow's slot only if this flow was the last to write the slot.
     reset_own: bool,
     /// CNP_Cache. It is empty if there is none.
     cache: Vec<CacheSlot>,
@@ -56,7 +55,7 @@ pub struct CnpTables {
     store_entries: usize,
     /// Pending installations of the control plane, in the order of their times.
     installs: VecDeque<Install>,
-    /// The state of each flow, indexed by queue pair.
+    /// Indexed by queue pair.
     flows: Vec<Flow>,
     counts: TableCounts,
 }
@@ -96,7 +95,6 @@ struct CacheSlot {
 }
 
 impl CacheSlot {
-    /// Whether the slot holds a throttled flow, and its last CNP is longer ago than `expiry`.
     fn has_expired(&self, now: Time, expiry: Option<Duration>) -> bool {
         self.state.status != FlowStatus::Normal
             && expiry.is_some_and(|expiry| now.since(self.state.cnp_time) > expiry)
@@ -116,7 +114,6 @@ struct Install {
     cnp_time: Time,
 }
 
-/// The state of a queue pair.
 #[derive(Clone, Copy, Default)]
 struct Flow {
     stored: StoreState,
@@ -288,7 +285,6 @@ impl CnpTables {
         Some(index)
     }
 
-    /// A flow's slot in the cache, and its fingerprint.
     #[inline]
     fn slot(&self, receiver: HostId, qp: QpId) -> (usize, u32) {
         // This is MurmurHash3's finaliser, in which every bit of the key affects every bit of the hash.

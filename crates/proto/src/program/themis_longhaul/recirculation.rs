@@ -5,15 +5,8 @@
 //! 1.6 Tb/s and a latency of 100 ns.
 //!
 //! The control plane fills the port with dummy packets. Dummies wait in the queue too, and each dummy joins the queue
-//! again whenever it returns. In a ring with one server, each packet is served once per revolution. A looping packet
-//! therefore follows all dummies each time, and a pass takes the larger of
-//!
-//! - the latency plus a serialisation time: that of the looping packet or of the packet right before it, whichever is
-//!   larger, and
-//! - the serialisation time of all packets in the ring, both dummies and looping packets.
-//!
-//! Dummies lengthen passes only if they exceed the capacity of the link (20 KB at 1.6 Tb/s and 100 ns). Fewer dummies
-//! delay packets only occasionally. The paper gives no number of dummies beyond "a few".
+//! again whenever it returns. Dummies lengthen every pass if they exceed the capacity of the link (20 KB at 1.6 Tb/s
+//! and 100 ns). Fewer dummies delay packets only occasionally. The paper gives no number of dummies beyond "a few".
 //!
 //! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies
 //! cause no events. When a packet joins, the dummies that have returned by then rejoin first. A revolution is one trip
@@ -118,8 +111,7 @@ impl Recirculation {
         self.max_bytes
     }
 
-    /// Serves a packet that joins at `now` and has a serialisation time of `time`. The result is the packet's return
-    /// time.
+    /// Returns the return time of a packet that joins at `now` and has a serialisation time of `time`.
     fn serve(&mut self, now: Time, time: Duration) -> Time {
         self.free_at = self.free_at.max(now) + time;
         self.free_at + self.latency

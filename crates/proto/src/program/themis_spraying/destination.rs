@@ -144,8 +144,7 @@ impl Destination {
         // Line 14: it is not known yet whether the packet is lost.
         self.counters.undetermined += 1;
         if self.lazy_drop {
-            // Section 4.3: there is one stashed NACK per queue pair. An earlier stashed NACK may be overwritten,
-            // since the packet that it requested has arrived.
+            // Section 4.3: there is one stashed NACK per queue pair, and the latest one replaces an earlier one.
             qp.stashed = Some(StashedNack { psn, dst: packet.dst, ev: packet.ev, sent_at });
         }
         Verdict::Drop
