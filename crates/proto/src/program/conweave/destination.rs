@@ -1,9 +1,9 @@
 //! The destination ToR. It holds packets that overtake the TAIL until the TAIL arrives or a timer expires.
 //!
 //! Special cases:
-//! - The TAIL is lost. Held packets are then released shortly after the estimated arrival of the TAIL, and the epoch
-//!   of the TAIL counts as complete. A CLEAR is sent, since the source ToR waits for one. In the paper "the TAIL or
-//!   the T_resume timer packet" becomes a CLEAR (section 3.4). In the public simulator only the TAIL does.
+//! - The TAIL is lost. The expiry of the timer then releases held packets and completes the epoch of the TAIL. A CLEAR
+//!   is sent, since the source ToR waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR
+//!   (section 3.4). In the public simulator only the TAIL does.
 //! - The TAIL or another packet of the old path arrives after this release. The packet is forwarded immediately. It is
 //!   out of order, but holding it has no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
 //! - A retransmission is treated like any packet: it carries the epoch and phase in which it passes the source ToR.
@@ -37,7 +37,6 @@ pub(super) struct Destination {
 pub(super) struct Counts {
     pub notifies: u64,
     pub held_packets: u64,
-    /// Number of times that a TAIL released packets.
     pub flushed_by_tail: u64,
     /// Number of epochs whose TAIL had not arrived when the timer expired, or when a packet of a later epoch arrived
     /// while packets were held.

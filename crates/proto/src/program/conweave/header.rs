@@ -89,7 +89,7 @@ impl Stamp {
         Stamp((now.0 >> Self::UNIT_SHIFT) as u16)
     }
 
-    /// Has an error of up to one unit.
+    /// The result has an error of up to one unit.
     pub fn since(self, earlier: Stamp) -> Duration {
         Duration(u64::from(self.0.wrapping_sub(earlier.0)) << Self::UNIT_SHIFT)
     }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 /// The queue pairs whose senders are hosts of the switch.
 pub(super) struct Source {
-    /// The time that a reply may take beyond the round trip to the destination ToR.
     reply_extra: Duration,
     distances: Tors,
     path_pause: Duration,

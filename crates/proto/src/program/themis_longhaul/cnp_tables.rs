@@ -15,10 +15,9 @@
 //! - Location of the registers of Algorithm 1: each slot of the cache and each entry of the store has a set of them.
 //! - Start of an entry: the control plane copies the registers of the slot into the new entry before it resets the
 //!   slot, so that the flow continues in its state. After a collision, this state includes the other flow's CNPs. If
-//!   the slot does not hold the flow's registers, the entry starts in the state after the CNP that requested the
-//!   entry, at the time of that CNP. The slot does not hold them if it was reset, expired or came into use anew since
-//!   the flow's last CNP. With fingerprints or `reset_own`, it does not hold them either if another flow's CNP was the
-//!   last to write the slot.
+//!   no slot holds the flow's registers, the entry starts in the state after the CNP that requested the entry, at the
+//!   time of that CNP. A slot loses the registers when it is reset, expires or comes into use anew. With fingerprints
+//!   or `reset_own`, it also loses them to another flow's CNP.
 //! - A CNP of a flow in the store changes only the entry. The entry is meant to free the slot, so the CNP must not
 //!   fill the slot again.
 //! - A slot whose flow has returned to normal is a miss, like an empty slot.

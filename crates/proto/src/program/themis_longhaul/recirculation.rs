@@ -9,8 +9,8 @@
 //! and 100 ns). Fewer dummies delay packets only occasionally. The paper gives no number of dummies beyond "a few".
 //!
 //! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies
-//! cause no events. When a packet joins, the dummies that have returned by then rejoin first. A revolution is one trip
-//! of all dummies around the ring. Without looping packets the dummies are periodic after one revolution, so that any
+//! cause no events. When a packet joins, the dummies that have returned by then rejoin first. A revolution is one pass
+//! of all dummies. Without looping packets the dummies are periodic after one revolution, so that any
 //! number of complete revolutions is skipped in one step. A revolution takes the larger of two times: the latency plus
 //! the serialisation time of one dummy, and the serialisation time of all dummies.
 //!
@@ -38,7 +38,6 @@ pub struct Recirculation {
     packets: VecDeque<(Time, LoopingPacket)>,
     /// The return times of the dummies, in order.
     dummies: VecDeque<Time>,
-    /// Serialisation time of a dummy.
     dummy_time: Duration,
     /// The time of one revolution of the dummies, if no looping packet is among them.
     revolution: Duration,
