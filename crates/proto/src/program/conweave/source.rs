@@ -100,10 +100,9 @@ impl Source {
         let mut tail = Stamp::default();
         match route.phase {
             _ if known.is_none() => header.init = true,
-            // No packet of the queue pair is left in the fabric, so any path is possible. Only this rule compensates
-            // for a lost CLEAR: the source ToR "keeps track of an inactive period of connection, i.e., the gap between
-            // the last packet process time and the current time" (section 3.2.3). The public simulator has this rule
-            // too.
+            // After this time no packet of the queue pair should be left in the fabric, so any path is possible. Only
+            // this rule compensates for a lost CLEAR: the source ToR "keeps track of an inactive period of connection,
+            // i.e., the gap between the last packet process time and the current time" (section 3.2.3).
             _ if idle_for > self.expiry => {
                 self.counts.clears_missed += u64::from(matches!(route.phase, Phase::Rerouted(_)));
                 if let Some(port) = self.sample(route.dst, at, None) {

@@ -3,7 +3,7 @@
 //! The cache is an array of registers. When a CNP passes, the data plane writes the slot given by a hash of the data
 //! receiver's address and the queue pair. Section V-B, where the register stores a hash, permits two variants of
 //! slots. Without a key, flows that share a slot cannot be distinguished. With 32 bits of the hash as a fingerprint, a
-//! packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its slot. The store is a
+//! packet matches only a slot with its own fingerprint, and a CNP evicts another flow from the slot. The store is a
 //! table with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP passed, and then
 //! resets the slot in the cache. A data packet is looked up in the cache first, then in the store.
 //!
@@ -86,7 +86,7 @@ struct CacheSlot {
     state: FlowState,
     /// The fingerprint of the flow whose CNP came last. It is always 0 without fingerprints.
     fingerprint: u32,
-    /// The flow whose CNP was the last to write the slot, which the control plane knows.
+    /// The flow whose CNP was the last to write the slot.
     writer: Option<QpId>,
     /// A counter that increases when the slot is reset, when a CNP arrives while the slot holds no throttled flow,
     /// and when a CNP evicts a flow with another fingerprint.

@@ -10,9 +10,9 @@
 //!
 //! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies
 //! cause no events. When a packet joins, the dummies that have returned by then rejoin first. A revolution is one pass
-//! of all dummies. Without looping packets the dummies are periodic after one revolution, so that any
-//! number of complete revolutions is skipped in one step. A revolution takes the larger of two times: the latency plus
-//! the serialisation time of one dummy, and the serialisation time of all dummies.
+//! of all dummies. Without looping packets the dummies are periodic after one revolution, so that any number of
+//! complete revolutions is skipped in one step. A revolution takes the larger of two times: the latency plus the
+//! serialisation time of one dummy, and the serialisation time of all dummies.
 //!
 //! The paper does not specify the size of the port's buffer, which figure 13 measures. Here it is unlimited. The loop
 //! count in a packet's header does not lengthen the packet.

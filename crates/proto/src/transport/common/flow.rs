@@ -157,7 +157,7 @@ impl Flow {
 
 /// The methods of [`Sender`](super::interface::Sender) that a sender passes to its `flow` unchanged. With `messages`,
 /// these are the methods on messages, the load balancer and the counters. With `pacing`, the methods on pacing are
-/// added. This is for senders in which only the pacer delays packets.
+/// added, for senders in which only the pacer delays packets.
 macro_rules! forward_to_flow {
     (messages, pacing) => {
         forward_to_flow!(messages);

@@ -26,9 +26,8 @@
 //!   would restart for ever.
 //! - **From the eighth retry without a higher eMSN on, each timeout is twice as long as the previous one**, up to 2^16
 //!   times the first timeout. InfiniBand's retry count would end the queue pair there. The retry number has only 8
-//!   bits, so that a receiver that missed 127 rounds would take the next round for an earlier round. The doubling also
-//!   ensures progress if the timeout is below the spread of path delays, so that each round is abandoned while its
-//!   packets still arrive.
+//!   bits, so that a receiver that missed 127 rounds would take the next round for an earlier round. Without the
+//!   doubling, a timeout below the spread of path delays would abandon each round while its packets still arrive.
 //! - **A new round is subject to the rate but not to the window.** It replaces lost packets that the window admitted
 //!   before. A window that has shrunk since then limits only new data.
 //! - **A packet of a request below the eMSN is answered with an ACK**, since the ACK of the request may be lost.
