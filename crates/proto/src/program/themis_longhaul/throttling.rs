@@ -14,9 +14,9 @@
 //! - Another register of appendix D, the PSN of the last released packet, ends the looping of a recovering flow
 //!   earlier. A looping packet of the flow is released when it returns, however many loops it has left, if it directly
 //!   follows that PSN. If the packet's predecessor was lost before the switch, the wait ends when the loops run out.
-//! - With [`Recovery::Rate`], an arriving packet that directly follows that PSN shows that no earlier packet of the flow
-//!   is in the port. Only then does the flow return to normal, with `loop_num` 0. A CNP before that continues from the
-//!   current `loop_num`.
+//! - With [`Recovery::Rate`], an arriving packet that directly follows that PSN shows that no earlier packet of the
+//!   flow is in the port. Only then does the flow return to normal, with `loop_num` 0. A CNP before that continues
+//!   from the current `loop_num`.
 //! - Direct recovery sets `loop_num` to 0 immediately, and releases all packets when they return (figure 21).
 //! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet,
 //!   alpha would fall to 1 within a few packets.
