@@ -19,7 +19,7 @@ pub struct PathFacts {
     pub bdp: Bytes,
     /// Size of a full data packet on the wire.
     pub packet: Bytes,
-    /// Rate at which a queue pair may send: that of a host's link, or of all links of its NIC together.
+    /// Rate at which a queue pair may send: the rate of one link of a host, or of all links of the host's NIC together.
     pub line_rate: Rate,
     /// Rate of one link of a host. It differs from `line_rate` if a queue pair uses all ports of its NIC.
     pub port_rate: Rate,

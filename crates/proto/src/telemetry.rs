@@ -48,7 +48,7 @@ impl IntStack {
             *free = hop;
             self.len += 1;
             // In HPCC, section 4.1, pathID is the XOR of the switches' 12-bit numbers. Here it is a 32-bit hash of the
-            // ports' numbers, so that two paths are not mistaken for one.
+            // ports' numbers, so that two paths are less likely to be mistaken for one.
             self.path = (self.path ^ port.0.wrapping_add(1)).wrapping_mul(0x9e37_79b1).rotate_left(15);
         }
     }

@@ -15,9 +15,9 @@ pub struct ProgramFacts {
     pub ack: Bytes,
     /// The largest number of equal-cost paths between two ToRs (N).
     pub paths: u32,
-    /// The value to XOR into the entropy value for each relative path change in `0..paths` (Themis-spraying, section
-    /// 4.1, PathMap). None if the ToR's choice of a port determines the whole path, or if the program has no tables
-    /// with one entry per path.
+    /// The values to XOR into the entropy value (Themis-spraying, section 4.1, PathMap). The index is the relative path
+    /// change, which is below `paths`. None if the ToR's choice of a port determines the whole path, or if the program
+    /// has no tables with one entry per path.
     pub path_map: Option<Arc<[u16]>>,
     /// The data centres of all hosts and of the switch.
     pub sites: Sites,

@@ -3,7 +3,6 @@
 use crate::Conflict;
 use anabranch_base::{Bytes, Stream};
 
-/// Rejects an `ecn_kmin` above `ecn_kmax`, of the parameters in `table`.
 pub(super) fn check((kmin, kmax): (Bytes, Bytes), table: &str) -> Result<(), Conflict> {
     if kmin <= kmax {
         return Ok(());
@@ -25,7 +24,6 @@ pub(super) struct Marking {
 }
 
 impl Marking {
-    /// Whether a packet that leaves a queue of `bytes` bytes behind is marked.
     pub fn marks(&mut self, bytes: u64) -> bool {
         if bytes <= self.kmin {
             return false;

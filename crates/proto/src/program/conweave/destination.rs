@@ -1,15 +1,15 @@
 //! The destination ToR. It holds packets that overtake the TAIL until the TAIL arrives or a timer expires.
 //!
 //! Special cases:
-//! - The TAIL is lost. Held packets are then released shortly after the estimated arrival of the TAIL, and the epoch
-//!   of the TAIL counts as complete. A CLEAR is sent, since the source ToR waits for one. In the paper "the TAIL or
-//!   the T_resume timer packet" becomes a CLEAR (section 3.4). In the public simulator only the TAIL does.
+//! - The TAIL is lost. The expiry of the timer then releases held packets and completes the epoch of the TAIL. A CLEAR
+//!   is sent, since the source ToR waits for one. In the paper "the TAIL or the T_resume timer packet" becomes a CLEAR
+//!   (section 3.4). In the public simulator only the TAIL does.
 //! - The TAIL or another packet of the old path arrives after this release. The packet is forwarded immediately. It is
 //!   out of order, but holding it has no benefit. The TAIL triggers another CLEAR, in case the first one was lost.
 //! - A retransmission is treated like any packet: it carries the epoch and phase in which it passes the source ToR.
 //! - A packet of an earlier epoch is forwarded immediately, ahead of held packets, since it was sent before them.
 //! - A packet of a later epoch arrives while packets are held. This is possible if the queue pair was idle before its
-//!   CLEAR arrived. Held packets are then released ahead of the new packet, as after a timeout.
+//!   CLEAR arrived. Held packets are then released ahead of the new packet.
 
 use super::ConweaveConfig;
 use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};
@@ -37,7 +37,6 @@ pub(super) struct Destination {
 pub(super) struct Counts {
     pub notifies: u64,
     pub held_packets: u64,
-    /// Number of times that a TAIL released packets.
     pub flushed_by_tail: u64,
     /// Number of epochs whose TAIL had not arrived when the timer expired, or when a packet of a later epoch arrived
     /// while packets were held.
@@ -258,8 +257,8 @@ impl Destination {
     }
 }
 
-/// Forwards a packet. [`Verdict::Forward`] would send it before the packets in `out`. If the packet overtook these
-/// packets (`outran`), it is therefore appended to `out`.
+/// Forwards a packet. If `out` has packets of an earlier epoch (`outran`), the packet is appended to `out`, since
+/// [`Verdict::Forward`] would send it before them.
 fn in_order(packet: &Packet, at: &Passage, outran: bool, out: &mut Vec<Emitted>) -> Verdict {
     if !outran {
         return Verdict::Forward;

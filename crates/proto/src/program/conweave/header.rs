@@ -8,9 +8,8 @@ pub(super) const MAX_PORTS: u16 = 1 << 8;
 const EPOCHS: u8 = 1 << 4;
 
 /// The largest number of epochs by which a packet may be ahead of the destination ToR's epoch. The source ToR starts
-/// an epoch only after the reply to the previous epoch, or after an idle time. A packet is therefore more than one
-/// epoch ahead only if all packets of an epoch were lost. The other values of the field are the current epoch and
-/// eleven earlier epochs, to which late packets belong.
+/// an epoch only after a reply or CLEAR of the previous epoch, or after an idle time. A packet is therefore more than
+/// one epoch ahead only if all packets of an epoch were lost.
 const MOST_AHEAD: u8 = 4;
 
 /// The content of a data packet's tag, written by the source ToR: 16 bits.
@@ -90,7 +89,7 @@ impl Stamp {
         Stamp((now.0 >> Self::UNIT_SHIFT) as u16)
     }
 
-    /// The time since `earlier`, with an error of up to one unit.
+    /// The result has an error of up to one unit.
     pub fn since(self, earlier: Stamp) -> Duration {
         Duration(u64::from(self.0.wrapping_sub(earlier.0)) << Self::UNIT_SHIFT)
     }

@@ -1,6 +1,6 @@
 //! ConWeave ("Network Load Balancing with In-network Reordering Support for RDMA", SIGCOMM 2023).
 //!
-//! A queue pair stays on one path as long as replies on that path arrive in time. After a late reply, its [source] ToR
+//! A queue pair stays on one path as long as replies on that path arrive in time. If a reply is late, the [source] ToR
 //! sends one last packet on this path, the TAIL, and continues on another path. The [destination] ToR holds packets
 //! that overtake the TAIL, so that the host sees no reordering. A queue pair that was idle for long takes any path
 //! without a TAIL. Each ToR plays both roles. The fields that the two ToRs exchange are in [header].

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 /// The queue pairs whose senders are hosts of the switch.
 pub(super) struct Source {
-    /// The time that a reply may take beyond the round trip to the destination ToR.
     reply_extra: Duration,
     distances: Tors,
     path_pause: Duration,
@@ -101,10 +100,9 @@ impl Source {
         let mut tail = Stamp::default();
         match route.phase {
             _ if known.is_none() => header.init = true,
-            // No packet of the queue pair is left in the fabric, so any path is possible. Only this rule compensates
-            // for a lost CLEAR: the source ToR "keeps track of an inactive period of connection, i.e., the gap between
-            // the last packet process time and the current time" (section 3.2.3). The public simulator has this rule
-            // too.
+            // After this time no packet of the queue pair should be left in the fabric, so any path is possible. Only
+            // this rule compensates for a lost CLEAR: the source ToR "keeps track of an inactive period of connection,
+            // i.e., the gap between the last packet process time and the current time" (section 3.2.3).
             _ if idle_for > self.expiry => {
                 self.counts.clears_missed += u64::from(matches!(route.phase, Phase::Rerouted(_)));
                 if let Some(port) = self.sample(route.dst, at, None) {
@@ -139,10 +137,8 @@ impl Source {
             if known.is_some() {
                 route.epoch = route.epoch.next();
             }
-            // The reply time is based on the unloaded round trip between the two ToRs of the queue pair. The public
-            // simulator has this round trip for each destination ToR. Over four links of 1 us it is 4 us ("the
-            // ToR-to-ToR basis propagation delay", appendix B.1). For this case the paper has a theta_reply of 8 us
-            // (table 3).
+            // The reply time is based on the unloaded round trip between the two ToRs of the queue pair, as in the
+            // public simulator ("the ToR-to-ToR basis propagation delay", appendix B.1).
             let reply_within = self.distances.round_trip_to(route.dst) + self.reply_extra;
             route.phase = Phase::AwaitingReply(at.now + reply_within);
             (header.epoch, header.port) = (route.epoch, route.port);

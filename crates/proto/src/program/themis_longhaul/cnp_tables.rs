@@ -3,7 +3,7 @@
 //! The cache is an array of registers. When a CNP passes, the data plane writes the slot given by a hash of the data
 //! receiver's address and the queue pair. Section V-B, where the register stores a hash, permits two variants of
 //! slots. Without a key, flows that share a slot cannot be distinguished. With 32 bits of the hash as a fingerprint, a
-//! packet matches only a slot with its own fingerprint, and a CNP evicts another flow from its slot. The store is a
+//! packet matches only a slot with its own fingerprint, and a CNP evicts another flow from the slot. The store is a
 //! table with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP passed, and then
 //! resets the slot in the cache. A data packet is looked up in the cache first, then in the store.
 //!
@@ -15,10 +15,9 @@
 //! - Location of the registers of Algorithm 1: each slot of the cache and each entry of the store has a set of them.
 //! - Start of an entry: the control plane copies the registers of the slot into the new entry before it resets the
 //!   slot, so that the flow continues in its state. After a collision, this state includes the other flow's CNPs. If
-//!   the slot does not hold the flow's registers, the entry starts in the state after the CNP that requested the
-//!   entry, at the time of that CNP. This is so without a cache, and if the slot was reset, expired or came into use
-//!   anew since the flow's last CNP. With fingerprints or `reset_own`, it is also so if another flow's CNP was the
-//!   last to write the slot. The control plane knows these events.
+//!   no slot holds the flow's registers, the entry starts in the state after the CNP that requested the entry, at the
+//!   time of that CNP. A slot loses the registers when it is reset, expires or comes into use anew. With fingerprints
+//!   or `reset_own`, it also loses them to another flow's CNP.
 //! - A CNP of a flow in the store changes only the entry. The entry is meant to free the slot, so the CNP must not
 //!   fill the slot again.
 //! - A slot whose flow has returned to normal is a miss, like an empty slot.
@@ -46,8 +45,7 @@ pub struct CnpTables {
     fingerprints: bool,
     /// The time without a CNP after which a slot is free.
     expiry: Option<Duration>,
-    /// Whether the control plane resets a flow's slot only if this flow was the last to write the slot. The control
-    /// plane resets slots when it has made an entry.
+    /// Whether the control plane resets a flow's slot only if this flow was the last to write the slot.
     reset_own: bool,
     /// CNP_Cache. It is empty if there is none.
     cache: Vec<CacheSlot>,
@@ -56,7 +54,7 @@ pub struct CnpTables {
     store_entries: usize,
     /// Pending installations of the control plane, in the order of their times.
     installs: VecDeque<Install>,
-    /// The state of each flow, indexed by queue pair.
+    /// Indexed by queue pair.
     flows: Vec<Flow>,
     counts: TableCounts,
 }
@@ -88,7 +86,7 @@ struct CacheSlot {
     state: FlowState,
     /// The fingerprint of the flow whose CNP came last. It is always 0 without fingerprints.
     fingerprint: u32,
-    /// The flow whose CNP was the last to write the slot, which the control plane knows.
+    /// The flow whose CNP was the last to write the slot.
     writer: Option<QpId>,
     /// A counter that increases when the slot is reset, when a CNP arrives while the slot holds no throttled flow,
     /// and when a CNP evicts a flow with another fingerprint.
@@ -96,7 +94,6 @@ struct CacheSlot {
 }
 
 impl CacheSlot {
-    /// Whether the slot holds a throttled flow, and its last CNP is longer ago than `expiry`.
     fn has_expired(&self, now: Time, expiry: Option<Duration>) -> bool {
         self.state.status != FlowStatus::Normal
             && expiry.is_some_and(|expiry| now.since(self.state.cnp_time) > expiry)
@@ -116,7 +113,6 @@ struct Install {
     cnp_time: Time,
 }
 
-/// The state of a queue pair.
 #[derive(Clone, Copy, Default)]
 struct Flow {
     stored: StoreState,
@@ -288,7 +284,6 @@ impl CnpTables {
         Some(index)
     }
 
-    /// A flow's slot in the cache, and its fingerprint.
     #[inline]
     fn slot(&self, receiver: HostId, qp: QpId) -> (usize, u32) {
         // This is MurmurHash3's finaliser, in which every bit of the key affects every bit of the hash.

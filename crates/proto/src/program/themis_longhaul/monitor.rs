@@ -26,8 +26,7 @@
 
 use anabranch_base::{Duration, HostId, Stream, Time};
 
-/// The time slot of cookies. A cookie is valid to the end of the next slot, that is for one to two slots. A client of
-/// the same data centre answers within tens of microseconds.
+/// The time slot of cookies. A client of the same data centre answers within tens of microseconds.
 pub const COOKIE_SLOT: Duration = Duration::from_us(1_000_000);
 
 /// Number of bits of a register's fingerprint. With the two bits of its state, a register has 32 bits.
@@ -100,8 +99,7 @@ pub struct MonitorCounters {
     pub cookies: u64,
     /// Cookies that were returned in time, and whose clients were reset.
     pub recorded: u64,
-    /// ACKs that neither complete a recorded handshake nor return a valid cookie. They are forged, late, or belong to
-    /// established connections.
+    /// ACKs that neither complete a recorded handshake nor return a valid cookie.
     pub unverified: u64,
     /// Records that the record of another connection overwrote.
     pub overwritten: u64,
@@ -182,7 +180,6 @@ impl HandshakeMonitor {
         MonitorVerdict::Reply(answer(ack, TcpFlags::Rst, ack.ack, ack.seq))
     }
 
-    /// Whether an ACK acknowledges the cookie of this time slot or of the previous one.
     fn has_cookie(&self, now: Time, ack: &Segment) -> bool {
         let (cookie, slot) = (ack.ack.wrapping_sub(1), slot_of(now));
         cookie == self.cookie(ack, slot) || (slot > 0 && cookie == self.cookie(ack, slot - 1))
@@ -192,7 +189,6 @@ impl HandshakeMonitor {
         (hash(self.cookie_secret, segment, slot) >> 32) as u32
     }
 
-    /// The index of a connection's register, and its fingerprint.
     fn register_of(&self, segment: &Segment) -> (usize, u32) {
         let hash = hash(self.register_secret, segment, 0);
         let index = ((hash >> 32) * self.registers.len() as u64) >> 32;
@@ -224,8 +220,7 @@ fn slot_of(now: Time) -> u64 {
     now.0 / COOKIE_SLOT.0
 }
 
-/// A keyed hash of the addresses, ports and time slot. It represents the switch's hash. It has few rounds and is not
-/// cryptographically secure.
+/// A keyed hash, which represents the switch's hash. It has few rounds and is not cryptographically secure.
 fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
     /// 2^64 divided by the golden ratio: an odd number without a pattern in its bits.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -235,6 +230,6 @@ fn hash(secret: u64, segment: &Segment, slot: u64) -> u64 {
         let product = (state ^ word).wrapping_mul(SPREAD);
         (product ^ product >> 29).rotate_left(32)
     };
-    // The round of the secret spreads the slot's bits over all others.
+    // The secret comes last, so that the bits of the slot go through two rounds.
     [addresses, ports, slot, secret].into_iter().fold(secret, round).wrapping_mul(SPREAD)
 }

@@ -47,7 +47,7 @@ struct Counts {
     marks_cleared: u64,
     cnps: u64,
     marks_within_interval: u64,
-    /// Marked packets without an entry. Only flows between data centres count, if daemons report them to this switch.
+    /// Marked packets without an entry, of flows between data centres that daemons report to this switch.
     marks_without_entry: u64,
 }
 
@@ -142,15 +142,13 @@ impl Pnp {
         }
     }
 
-    /// Whether daemons report a queue pair between two hosts to this switch. They report to the switch of the
-    /// requester's data centre, and with `both_ends` also to the switch of the responder's data centre.
+    /// Whether daemons report a queue pair between two hosts to this switch.
     fn serves(&self, src: HostId, dst: HostId, sites: &Sites) -> bool {
         sites.is_own(src) || (self.both_ends && sites.is_own(dst))
     }
 
     /// Figure 5: the requester's TCP client connects until it succeeds, which is at the second attempt. All segments
-    /// pass at the time of the first message instead of `setup` earlier. This makes no difference, since no other
-    /// segment could come between them.
+    /// pass at the time of the first message instead of `setup` earlier, so that handshakes do not interleave.
     fn connect(&mut self, notice: &QpNotice, sites: &Sites) {
         // The values of the TCP ports and sequence numbers have no effect on the results, so they are derived from
         // the queue pair.

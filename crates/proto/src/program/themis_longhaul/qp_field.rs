@@ -170,7 +170,7 @@ impl ControlPlane {
         self.pairs.insert((src, dst));
     }
 
-    /// Handles the first message of a queue pair. The queue pair's daemon has reported the queue pair at setup.
+    /// Handles the first message of a queue pair, whose daemon has sent `packet` at setup.
     ///
     /// The times of calls must not decrease.
     pub fn handle_init(&mut self, now: Time, packet: &DaemonPacket, table: &mut QpField) {

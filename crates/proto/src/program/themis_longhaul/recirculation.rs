@@ -5,21 +5,14 @@
 //! 1.6 Tb/s and a latency of 100 ns.
 //!
 //! The control plane fills the port with dummy packets. Dummies wait in the queue too, and each dummy joins the queue
-//! again whenever it returns. In a ring with one server, each packet is served once per revolution. A looping packet
-//! therefore follows all dummies each time, and a pass takes the larger of
-//!
-//! - the latency plus a serialisation time: that of the looping packet or of the packet right before it, whichever is
-//!   larger, and
-//! - the serialisation time of all packets in the ring, both dummies and looping packets.
-//!
-//! Dummies lengthen passes only if they exceed the capacity of the link (20 KB at 1.6 Tb/s and 100 ns). Fewer dummies
-//! delay packets only occasionally. The paper gives no number of dummies beyond "a few".
+//! again whenever it returns. Dummies lengthen every pass if they exceed the capacity of the link (20 KB at 1.6 Tb/s
+//! and 100 ns). Fewer dummies delay packets only occasionally. The paper gives no number of dummies beyond "a few".
 //!
 //! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies
-//! cause no events. When a packet joins, the dummies that have returned by then rejoin first. A revolution is one trip
-//! of all dummies around the ring. Without looping packets the dummies are periodic after one revolution, so that any
-//! number of complete revolutions is skipped in one step. A revolution takes the larger of two times: the latency plus
-//! the serialisation time of one dummy, and the serialisation time of all dummies.
+//! cause no events. When a packet joins, the dummies that have returned by then rejoin first. A revolution is one pass
+//! of all dummies. Without looping packets the dummies are periodic after one revolution, so that any number of
+//! complete revolutions is skipped in one step. A revolution takes the larger of two times: the latency plus the
+//! serialisation time of one dummy, and the serialisation time of all dummies.
 //!
 //! The paper does not specify the size of the port's buffer, which figure 13 measures. Here it is unlimited. The loop
 //! count in a packet's header does not lengthen the packet.
@@ -45,7 +38,6 @@ pub struct Recirculation {
     packets: VecDeque<(Time, LoopingPacket)>,
     /// The return times of the dummies, in order.
     dummies: VecDeque<Time>,
-    /// Serialisation time of a dummy.
     dummy_time: Duration,
     /// The time of one revolution of the dummies, if no looping packet is among them.
     revolution: Duration,
@@ -118,8 +110,7 @@ impl Recirculation {
         self.max_bytes
     }
 
-    /// Serves a packet that joins at `now` and has a serialisation time of `time`. The result is the packet's return
-    /// time.
+    /// Returns the return time of a packet that joins at `now` and has a serialisation time of `time`.
     fn serve(&mut self, now: Time, time: Duration) -> Time {
         self.free_at = self.free_at.max(now) + time;
         self.free_at + self.latency

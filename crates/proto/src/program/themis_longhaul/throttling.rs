@@ -13,11 +13,10 @@
 //!   still get `loop_num` loops.
 //! - Another register of appendix D, the PSN of the last released packet, ends the looping of a recovering flow
 //!   earlier. A looping packet of the flow is released when it returns, however many loops it has left, if it directly
-//!   follows that PSN. If its predecessor was released before, the packet makes one loop. If the predecessor was lost
-//!   before the switch, the wait ends when the loops run out.
-//! - An arriving packet that needs no loop shows that no packet of the flow is in the port. Only then does the flow
-//!   return to normal, with `loop_num` 0. A CNP before that continues from the current `loop_num`. Thus `loop_num`
-//!   never falls while that could let a packet overtake another.
+//!   follows that PSN. If the packet's predecessor was lost before the switch, the wait ends when the loops run out.
+//! - With [`Recovery::Rate`], an arriving packet that directly follows that PSN shows that no earlier packet of the
+//!   flow is in the port. Only then does the flow return to normal, with `loop_num` 0. A CNP before that continues
+//!   from the current `loop_num`.
 //! - Direct recovery sets `loop_num` to 0 immediately, and releases all packets when they return (figure 21).
 //! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet,
 //!   alpha would fall to 1 within a few packets.
@@ -43,8 +42,7 @@ pub enum FlowStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// A packet stops looping when it directly follows the last forwarded packet, or when it has made its loops. No
-    /// packet overtakes another.
+    /// A packet stops looping when it directly follows the last forwarded packet, or when it has made its loops.
     Rate,
     /// Packets no longer loop, and may overtake looping ones. This is for NICs that accept packets out of order.
     Direct,
@@ -179,7 +177,7 @@ impl FlowState {
         self.status = FlowStatus::Recover;
         self.alpha = (self.alpha / 2).max(1);
         self.cnp_num = 0;
-        // This is the naive recovery of appendix D.
+        // The naive recovery of appendix D.
         if rules.recovery == Recovery::Direct {
             self.loop_num = 0;
         }

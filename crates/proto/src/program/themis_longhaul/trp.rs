@@ -1,8 +1,8 @@
 //! The Temporary Reaction Point (Themis-longhaul, section V), at the edge of the receivers' data centre.
 //!
-//! When a CNP leaves the data centre for a sender in another one, the switch throttles that flow until the CNP has
-//! reached the sender and taken effect. The flow's packets pass the [recirculation port](super::Recirculation) several
-//! times before they are forwarded. The [tables](super::CnpTables) contain the throttled flows, and [Algorithm
+//! When a CNP leaves the data centre for a sender in another one, the switch throttles the sender's flow until the CNP
+//! has reached the sender and taken effect. The flow's packets pass the [recirculation port](super::Recirculation) once
+//! or more before they are forwarded. The [tables](super::CnpTables) contain the throttled flows, and [Algorithm
 //! 1](super::FlowState) gives the number of loops.
 //!
 //! A packet that returns from the port passes the ingress, where its flow is looked up again. The flow may no longer
@@ -225,7 +225,6 @@ impl Trp {
         }
     }
 
-    /// Handles a data packet from another data centre.
     fn receive(&mut self, packet: &Packet, psn: u32, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
         let queued = out.len();
         self.advance(at.now, out);

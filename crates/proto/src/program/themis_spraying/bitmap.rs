@@ -133,7 +133,6 @@ mod tests {
         assert!(bitmap.contains(1));
     }
 
-    /// An event at a ToR.
     #[derive(Clone, Debug)]
     enum Step {
         /// The packet at this offset in the window is sent.
@@ -159,8 +158,6 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// The bitmap agrees with a plain set for arrivals in any order within the window, over many revolutions of the
-        /// bitmap.
         #[test]
         fn agrees_with_a_plain_set((window, steps) in steps()) {
             let (mut bitmap, mut plain, mut start) = (ProxyBitmap::new(window), BTreeSet::new(), 0);

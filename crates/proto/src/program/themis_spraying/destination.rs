@@ -95,13 +95,12 @@ impl Destination {
             self.counters.refuted += 1;
             qp.stashed = None;
         } else if psn > stashed.psn {
-            // This is the first rule of section 4.3. It precedes failure handling, since a path that delivers packets
-            // has not failed.
+            // Section 4.3, first rule. It precedes failure handling, since a path that delivers packets has not failed.
             let tag = if psn % paths == stashed.psn % paths {
                 self.counters.confirmed += 1;
                 0
             } else if self.ooo_threshold.is_some_and(|threshold| psn - stashed.psn > threshold) {
-                // This is the failure handling of section 4.4.
+                // The failure handling of section 4.4.
                 self.counters.avoidance_signals += 1;
                 PATH_AVOIDANCE_SIGNAL
             } else {
@@ -129,8 +128,7 @@ impl Destination {
         };
         // Appendix A mentions only ACKs, but the ePSN of a NACK has the same meaning.
         qp.delivered.advance(psn);
-        // Lines 5-8, C1: "not yet delivered". (The paper's explanation of figure 6 calls C1 "not satisfied" for a
-        // packet that was delivered: such a NACK is invalid.)
+        // Lines 5-8, condition C1, "not yet delivered": a NACK for a packet that was delivered is invalid.
         if qp.delivered.contains(psn) {
             self.counters.invalid += 1;
             return Verdict::Drop;
@@ -144,8 +142,7 @@ impl Destination {
         // Line 14: it is not known yet whether the packet is lost.
         self.counters.undetermined += 1;
         if self.lazy_drop {
-            // Section 4.3: there is one stashed NACK per queue pair. An earlier stashed NACK may be overwritten,
-            // since the packet that it requested has arrived.
+            // Section 4.3: there is one stashed NACK per queue pair, and the latest one replaces an earlier one.
             qp.stashed = Some(StashedNack { psn, dst: packet.dst, ev: packet.ev, sent_at });
         }
         Verdict::Drop

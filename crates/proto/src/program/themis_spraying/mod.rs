@@ -186,8 +186,6 @@ impl Program for ThemisSpraying {
         }
     }
 
-    /// If the fabric loses no NACKs, the sum of `nacks_valid`, `nacks_confirmed` and `avoidance_signals` is the number
-    /// of NACKs that senders under other ToRs receive.
     fn counters(&self) -> Vec<ProgramCounter> {
         let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
         let (source, destination) = (&self.source.counters, &self.destination.counters);

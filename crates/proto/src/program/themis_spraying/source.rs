@@ -68,7 +68,7 @@ impl Source {
             avoidance: Box::default(),
         });
         let mut path = psn % paths;
-        // Section 4.4, failure handling: each packet of an avoided path decrements its counter.
+        // Section 4.4, failure handling: each packet of an avoided path decrements the path's counter.
         let is_avoided = qp.avoidance.get(path as usize).is_some_and(|&left| left > 0);
         if is_avoided {
             qp.avoidance[path as usize] -= 1;

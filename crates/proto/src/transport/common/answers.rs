@@ -30,7 +30,6 @@ impl Cause {
     }
 }
 
-/// Creates the packets that a receiver sends to the sender.
 pub(in crate::transport) struct Answers {
     qp: QpId,
     sender: HostId,
@@ -65,7 +64,7 @@ impl NotificationPoint {
         NotificationPoint { interval, last: None, held_back: false, due: None }
     }
 
-    /// Whether the interval is 0. Except in `dcp`, there are then no CNPs, and ACKs echo the marks in their place.
+    /// Whether the interval is 0. Except in `dcp`, there are then no CNPs, and a marked ACK takes the place of a CNP.
     #[inline]
     pub fn is_off(&self) -> bool {
         self.interval == Duration::ZERO

@@ -5,7 +5,6 @@ use anabranch_base::MessageId;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// The set of PSNs that arrived.
 pub(in crate::transport) struct Arrivals {
     /// ePSN: every PSN below it has arrived.
     pub expected: u32,

@@ -19,7 +19,6 @@ pub(in crate::transport) struct Flow {
     pub next: u32,
     /// Whether the congestion control sets a rate, which `pacer` enforces.
     pub paces: bool,
-    /// Whether a marked ACK takes the place of a CNP.
     marks_are_cnps: bool,
     qp: QpId,
     dst: HostId,
@@ -52,7 +51,6 @@ pub(in crate::transport) struct AckRequests {
 }
 
 impl Flow {
-    /// The flow of a new queue pair between `ends`.
     pub fn new(framing: &Framing, ack_requests: &AckRequests, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let messages = Messages::new(framing);
         let bits_between_acks =
@@ -149,9 +147,8 @@ impl Flow {
         self.pacer.handle_timeout(now);
     }
 
-    /// Whether a packet requests an immediate ACK. This is so if the sender can send nothing more without an ACK. It
-    /// is also so if the current rate is so low that the receiver's coalescing would delay the ACK by more than half
-    /// an RTO, which could let the RTO expire.
+    /// Whether a packet requests an immediate ACK. It does if the sender can send nothing more without an ACK. It also
+    /// does if the rate is so low that the receiver's coalescing would delay the ACK by more than half an RTO.
     #[inline]
     fn requests_ack(&mut self, now: Time, goes_on: bool) -> bool {
         !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow_rate))
@@ -160,7 +157,7 @@ impl Flow {
 
 /// The methods of [`Sender`](super::interface::Sender) that a sender passes to its `flow` unchanged. With `messages`,
 /// these are the methods on messages, the load balancer and the counters. With `pacing`, the methods on pacing are
-/// added. This is for senders in which only the pacer delays packets.
+/// added, for senders in which only the pacer delays packets.
 macro_rules! forward_to_flow {
     (messages, pacing) => {
         forward_to_flow!(messages);

@@ -85,7 +85,6 @@ impl Messages {
         PacketInfo { message: message.id, message_packets: message.packets, bytes }
     }
 
-    /// See [`Sender::payload_range`](super::interface::Sender::payload_range).
     pub fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
         let later = self.later.partition_point(|message| message.end() <= psn);
         let message = if psn < self.first.end() { &self.first } else { self.later.get(later)? };

@@ -78,7 +78,6 @@ impl Outgoing {
         PacketInfo { message: message.id, message_packets: message.packets, bytes }
     }
 
-    /// See [`Sender::payload_range`](crate::transport::Sender::payload_range).
     pub fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
         let slot = self.slot_of(psn);
         let message = if slot == 0 { &self.first } else { self.later.get(slot - 1)? };

@@ -10,14 +10,12 @@ use anabranch_base::{Duration, Rate, Time};
 pub(crate) struct Pacer {
     /// The time at which the last packet was sent.
     last: Time,
-    /// The size of the last packet in bytes.
     last_bytes: u16,
     /// The time at which a waiting packet is tried again. It is [`Time::NEVER`] if no packet waits.
     due: Time,
 }
 
 impl Pacer {
-    /// A pacer whose first packet need not wait.
     pub fn new() -> Self {
         Pacer { last: Time::ZERO, last_bytes: 0, due: Time::NEVER }
     }
@@ -44,7 +42,6 @@ impl Pacer {
         (self.due < Time::NEVER).then_some(self.due)
     }
 
-    /// Ends the wait if its time is over.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.due <= now {
             self.due = Time::NEVER;

@@ -2,8 +2,8 @@
 
 use anabranch_base::MessageId;
 
-/// The payload of a data packet, given by its place in the message that was posted on this queue pair. A driver with
-/// real buffers reads the payload from there, and a packet's headers carry the place to the receiver.
+/// The payload of a data packet, given by its place in the message. A driver with real buffers reads the payload from
+/// this place, and the packet's headers carry the place to the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PayloadRange {
     /// The message that contains the payload.

@@ -10,7 +10,7 @@
 //! When it expires, all packets of that message are retransmitted. Here these are the packets of all requests into
 //! which the message is split (see `Requests`), as far as they were sent and are not acknowledged. With a timeout for
 //! each request, a message whose packets were lost together would take as many timeouts in sequence as it has requests
-//! in flight. Messages that were posted separately do take one timeout each, as in the paper.
+//! in flight. Messages that were posted separately take one timeout each, as in the paper.
 //!
 //! Choices where the paper is silent, and differences from it:
 //! - **A header-only packet carries the retry number.** In the paper, it has only the MSN. With only the MSN, a late
@@ -19,17 +19,15 @@
 //!   stays at 57 B.
 //! - **The retry number belongs to the request**, at both hosts, and packets of later messages carry 0. The paper's
 //!   "for each QP" could mean one number for the queue pair. But then the packets of a later message would change
-//!   their number half way, and the receiver would discard the count so far. A number for the whole message would not
-//!   distinguish the copies of those requests that the receiver has counted in part.
+//!   their number half way, and the receiver would discard the count so far.
 //! - **The timer waits for packets that are still to be sent.** It restarts with each packet of the oldest request and
 //!   of a new round. It does not expire before the last of these packets is sent, nor while a packet of the oldest
 //!   request waits for retransmission. Without this rule, a message that takes longer than the timeout at its rate
 //!   would restart for ever.
 //! - **From the eighth retry without a higher eMSN on, each timeout is twice as long as the previous one**, up to 2^16
 //!   times the first timeout. InfiniBand's retry count would end the queue pair there. The retry number has only 8
-//!   bits, so that a receiver that missed 127 rounds would take the next round for an earlier round. The doubling also
-//!   ensures progress if the timeout is below the spread of path delays, so that each round is abandoned while its
-//!   packets still arrive.
+//!   bits, so that a receiver that missed 127 rounds would take the next round for an earlier round. Without the
+//!   doubling, a timeout below the spread of path delays would abandon each round while its packets still arrive.
 //! - **A new round is subject to the rate but not to the window.** It replaces lost packets that the window admitted
 //!   before. A window that has shrunk since then limits only new data.
 //! - **A packet of a request below the eMSN is answered with an ACK**, since the ACK of the request may be lost.

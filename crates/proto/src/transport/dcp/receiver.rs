@@ -7,10 +7,8 @@ use crate::transport::common::{Answers, Cause, Ends, NotificationPoint, Receiver
 use anabranch_base::{MessageId, Time};
 use std::collections::VecDeque;
 
-/// The receiver of a queue pair, with DCQCN's notification point.
-///
-/// To drive it, call [`handle_packet`](Self::handle_packet) for each packet, then
-/// [`poll_transmit`](Self::poll_transmit) and [`poll_delivered`](Self::poll_delivered) until they return None.
+/// The receiver of a queue pair, with DCQCN's notification point. See [`AnyReceiver`](crate::transport::AnyReceiver)
+/// for the order of calls.
 ///
 /// It relies on a network that does not duplicate packets, since it counts each packet that arrives.
 pub struct DcpReceiver {
@@ -86,8 +84,7 @@ impl Receiver for DcpReceiver {
                 }
                 let cause = Cause::new(packet, sent_at);
                 if msn.number() < self.expected {
-                    // The paper does not specify this case: the ACK may be lost, so that the sender does not know
-                    // that the request is complete.
+                    // The ACK may be lost, so that the sender does not know that the request is complete.
                     self.ack_due = Some(cause);
                     return None;
                 }

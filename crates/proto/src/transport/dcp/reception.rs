@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// The operation of a data packet, with the header fields that place its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A Write, or any packet but the last of a Write-with-Immediate, since the headers of both are alike.
+    /// A packet of a Write, or a packet other than the last of a Write-with-Immediate. Their headers are alike.
     Write(Reth),
     /// The last packet of a Write-with-Immediate, which also carries the number of the receive WQE.
     WriteWithImmediate {

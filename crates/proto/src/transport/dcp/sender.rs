@@ -9,14 +9,7 @@ use crate::transport::common::{Claim, Ends, OutOfPsns, Pacer, PayloadRange, Send
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
-/// The sender of a queue pair.
-///
-/// To drive it, [`post`](Self::post) messages, call [`handle_packet`](Self::handle_packet) for each packet that comes
-/// back and [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout). After each of these, call
-/// [`poll_acknowledged`](Self::poll_acknowledged) until it returns None. Whenever the wire is free, call
-/// [`poll_transmit`](Self::poll_transmit). If this returns None and the sender [`paces`](Self::paces), read the next
-/// timeout again. While the sender [`holds_turn`](Self::holds_turn), a NIC with several queue pairs must serve this one
-/// again.
+/// The sender of a queue pair. See [`AnySender`](crate::transport::AnySender) for the order of calls.
 // The order of the fields matters: fields that every packet touches come first, so that they share few cache lines.
 #[repr(C)]
 pub struct DcpSender {
@@ -237,9 +230,7 @@ impl Sender for DcpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// DCP, section 4.5: when the timer expires, a new round of the oldest unacknowledged message begins. It
-    /// retransmits all packets of this message that were sent and whose requests are not acknowledged. Other messages
-    /// are not affected.
+    /// DCP, section 4.5: when the timer expires, a new round of the oldest unacknowledged message begins.
     fn handle_timeout(&mut self, now: Time) {
         self.handle_pacing(now);
         if self.is_timed() && self.expiry() <= now {
@@ -364,8 +355,8 @@ impl DcpSender {
         self.drop_entries(last);
     }
 
-    /// Sends the next packet of a new round. The round is subject to the rate but not to the window, since each packet
-    /// replaces a packet that counts as in flight. (The paper does not specify this.)
+    /// Sends the next packet of a new round. The window does not apply, since each packet replaces a packet that counts
+    /// as in flight.
     #[cold]
     fn send_again(&mut self, now: Time) -> Option<Packet> {
         let psn = self.repeat_next;
@@ -411,9 +402,7 @@ impl DcpSender {
     }
 
     /// Fetches min(`batch`, len, awin / MTU) entries (DCP, section 4.3, with a batch of 16), but at least one, so
-    /// that a small window cannot stop the queue pair. The WQEs of all requests that the receiver tracks, which are
-    /// at the head of the send queue, are fetched with them. These include the WQEs of all entries, so that no WQE is
-    /// ever fetched separately.
+    /// that a small window cannot stop the queue pair.
     fn fetch(&mut self, now: Time) {
         let room = self.cc.window().saturating_sub(self.in_flight()) / u64::from(self.packet_bytes);
         let most = (self.retransmissions.len() as u64).min(self.batch.into());
