@@ -130,7 +130,7 @@ fn steps_of_the_algorithm() {
         ((2, 25_000, 30_000, 200, 220), (1.075, 90_288.0 / 1.075 + 40.0, 95_040.0, 0)),
         // u = 0.6 for a whole base RTT. This is below eta, so that W grows only by 40 B.
         ((8, 60_000, 0, 201, 300), (0.6, 95_080.0, 95_080.0, 1)),
-        // A time longer than a base RTT counts as one base RTT.
+        // A time longer than a base RTT has the weight of one base RTT.
         ((16, 100_000, 0, 250, 310), (0.5, 95_120.0, 95_080.0, 1)),
         ((8, 50_000, 0, 301, 400), (0.5, 95_120.0, 95_120.0, 2)),
         // U is below eta at the end of the third round trip in a row, and maxStage is 2: W would be 95,120 * 0.95 /

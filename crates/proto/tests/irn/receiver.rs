@@ -61,7 +61,6 @@ fn every_packet_out_of_order_has_its_sack() {
     for psn in [2, 3, 70, 5] {
         assert_eq!(receiver.answers(&data(psn)), [ack(1, psn)]);
     }
-    // This is a second copy of PSN 3.
     assert_eq!(receiver.answers(&data(3)), [ack(1, 3)]);
     assert_eq!(receiver.answers(&data(1)), [ack(4, 1)]);
     assert_eq!(receiver.answers(&data(4)), [ack(6, 4)]);
@@ -89,7 +88,7 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(8)), [ack(10, 8)]);
     assert_eq!(receiver.answers(&data(10)), [ack(11, 10)]);
     assert_eq!(receiver.answers(&data(11)), [ack(13, 11)]);
-    // An ACK covers all packets before it, so that counting restarts.
+    // The ACK of packet 12 covers all packets before it, so the next ACK follows four packets later.
     assert_eq!(receiver.answers(&data(13)), []);
     assert_eq!(receiver.answers(&asking(data(14))), [ack(15, 14)]);
     for psn in 15..18 {

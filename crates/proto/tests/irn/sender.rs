@@ -194,7 +194,6 @@ fn psn_of(packet: Packet) -> u32 {
     }
 }
 
-/// A packet without a SACKed packet above it does not count as lost, whichever packets are missing below it.
 #[test]
 fn only_what_has_a_sacked_packet_above_it_is_lost() {
     let mut sender = with(10);

@@ -44,7 +44,6 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(sender.counters(), SenderCounters { nacks: 1, ..SenderCounters::default() });
 }
 
-/// An ACK of packets that were never sent acknowledges no more than those that were.
 #[test]
 fn an_ack_beyond_what_was_sent_is_cut() {
     for beyond in [ack(9, 100), nack(100, us(1))] {

@@ -19,9 +19,8 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// For any losses in either direction, every message arrives once and in the order of posting. Each message is
-/// acknowledged once, soon after the last network fault. The receiver's model checks that no packet is counted twice in
-/// a round.
+/// Each message is also acknowledged once, soon after the last network fault. The receiver's model checks that no packet
+/// is counted twice in a round.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
@@ -38,7 +37,7 @@ fn with_a_lossless_control_plane_each_packet_arrives_exactly_once() {
     });
 }
 
-/// Section 4.3: each trimmed packet, whichever it is, costs one more packet and one round trip.
+/// Section 4.3: each trimmed packet costs one more packet and one round trip.
 #[test]
 fn one_trim_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends());
@@ -75,7 +74,6 @@ fn one_loss_costs_a_timeout_and_its_message() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A message that takes longer than the timeout at its rate is not restarted.
 #[test]
 fn a_message_may_take_longer_than_the_timeout() -> Result<(), TestCaseError> {
     for slower in [1, 50] {
@@ -135,10 +133,10 @@ impl Ends for DcpEnds {
         }
     }
 
-    /// Timeouts double during network faults. At the end of the faults, the current timeout may be as long as all
+    /// From the eighth retry on, the timeout doubles, so that at the end of the network faults it may be as long as all
     /// faults together. After that timeout, a request needs one round in which all of its packets arrive. While the
-    /// timeout is below the spread of the delays, rounds may overlap. From the eighth retry on, the timeout doubles.
-    /// Sixteen rounds suffice for the paths that are generated.
+    /// timeout is below the spread of the delays, rounds may overlap. Sixteen rounds suffice for the paths that are
+    /// generated.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = schedule.turn();

@@ -11,7 +11,6 @@ use anabranch_proto::transport::{DcpSender, PayloadRange, Sender as _, SenderCou
 use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`DcpSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,

@@ -11,7 +11,6 @@ use anabranch_proto::transport::{GoBackNSender, PayloadRange, Sender as _, Sende
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: GoBackNSender,
     /// A copy of the sender's congestion control, which the model calls.

@@ -12,7 +12,6 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: IrnSender,
     ends: IrnEnds,
