@@ -54,8 +54,8 @@ fn sharp() -> NsccConfig {
     NsccConfig { ewma: 1.0, ..NsccConfig::spec() }
 }
 
-/// UET scales the gains by a (the BDP divided by 150,000 B) and b (the target delay divided by 12 us). Here a = 175,000
-/// / 150,000 = 1.1667 and b = 10.5 / 12 = 0.875.
+/// UET scales the gains by a (the BDP divided by 150,000 B) and b (the target delay divided by 12 us). With a BDP of
+/// 175,000 B and a target of 10.5 us, a is 1.1667 and b is 0.875.
 #[test]
 fn the_constants_follow_from_bdp_target_and_packet() {
     let source = Source::new(&NsccConfig::spec());

@@ -24,7 +24,6 @@ fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Nothing is retransmitted as long as the bitmap is large enough for the reordering, whatever the marks.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_within_the_bitmap_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {

@@ -11,7 +11,6 @@ use anabranch_proto::transport::{PayloadRange, RackTlpSender, Sender as _, Sende
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 
-/// A [`RackTlpSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
@@ -46,7 +45,6 @@ pub struct CheckedSender {
     acknowledged: Vec<usize>,
 }
 
-/// The model's record of a packet.
 struct Known {
     sent: Time,
     state: State,
@@ -140,7 +138,7 @@ impl CheckedSender {
             (is_open && self.flights().next().is_some()).then(|| due.min(self.since + self.ends.rto));
     }
 
-    /// The time from which on a packet sent at `sent` is lost, if a packet that was sent after it has arrived.
+    /// The time at which a packet that was sent at `sent` counts as lost, if a packet that was sent after it has arrived.
     fn too_late(&self, sent: Time) -> Time {
         sent + self.rtt.unwrap_or(self.facts.base_rtt) + self.ends.reo_wnd
     }

@@ -11,7 +11,6 @@ use anabranch_proto::transport::{PayloadRange, RnicSrSender, Sender as _, Sender
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`RnicSrSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: RnicSrSender,
     ends: RnicSrEnds,

@@ -13,7 +13,6 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`SackSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: SackSender,
     /// A copy of the sender's congestion control, which the model calls.
@@ -26,7 +25,7 @@ pub struct CheckedSender {
     /// Number of packets whose entropy values the sender keeps. It is a power of two, and large enough for all packets
     /// in flight.
     slots: u32,
-    /// The sender dropped the entropy values of earlier PSNs when it last made room for more packets.
+    /// The sender dropped the entropy values of PSNs below this one when it last enlarged `slots`.
     known_from: u32,
     first_ev: Option<u16>,
     /// The packets of all posted messages, indexed by PSN.
@@ -50,7 +49,6 @@ pub struct CheckedSender {
     acknowledged: Vec<usize>,
 }
 
-/// The model's record of a packet.
 struct Known {
     message: usize,
     of: u32,

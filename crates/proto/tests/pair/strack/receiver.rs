@@ -8,7 +8,6 @@ use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 use anabranch_proto::{Packet, Repr, SackCause};
 use proptest::prelude::*;
 
-/// A [`StrackReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: StrackReceiver,
     sack_bytes: u64,
