@@ -188,7 +188,7 @@ fn after_a_pause_the_window_is_that_of_the_start() {
     }
 }
 
-/// A window restarts only after a pause without packets in flight.
+/// Only a pause without packets in flight makes the congestion control restart.
 #[test]
 fn a_restart_needs_all_to_be_acknowledged() {
     let (mut sender, log) = told();

@@ -73,7 +73,7 @@ fn the_constants_follow_from_bdp_target_and_packet() {
     assert_eq!(Nscc::new(&NsccConfig::htsim(), &FACTS).constants().qa_threshold, Duration::from_us(42));
 }
 
-/// The bytes by which one window of unmarked ACKs with this delay raises the window within a period.
+/// The growth of the window in bytes, when one window of data is acknowledged without marks and with this delay.
 fn gained_by_a_window(delay_ns: u64) -> f64 {
     let config = NsccConfig { eta: 0.0, initial_window: "1bdp".parse().unwrap(), ..NsccConfig::spec() };
     let mut source = Source::new(&config);

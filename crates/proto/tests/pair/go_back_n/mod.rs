@@ -182,9 +182,9 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
-            // must cover a round trip, the packet that requests the ACK, and the lag of the timer for each packet that
-            // waits for its pacing. The rate of the requesting packet may have fallen meanwhile.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take more than half an RTO. The
+            // other half must cover a round trip, the packet that requests the ACK, and the lag of the timer for each
+            // packet that waits for its pacing. The rate of the requesting packet may have fallen meanwhile.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let asked = path.longest_round() + (schedule.slowest_packet() + path.wire) * 2;
             schedule.ends.rto = (asked + timer_lag * (ack_every + 2)) * 2 + path.wire * ack_every;

@@ -232,10 +232,10 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
-            // must cover a round trip, the packet that requests the ACK, and the lag of the timer for each packet that
-            // waits for its pacing. The rate of the requesting packet may have fallen meanwhile. With reordering,
-            // copies of all packets in flight may be sent before each packet.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take more than half an RTO. The
+            // other half must cover a round trip, the packet that requests the ACK, and the lag of the timer for each
+            // packet that waits for its pacing. The rate of the requesting packet may have fallen meanwhile. With
+            // reordering, copies of all packets in flight may be sent before each packet.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);

@@ -201,7 +201,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
             let mut schedule = Schedule { messages, ends, timer_lag, path };
             let path = &schedule.path;
             schedule.ends.reo_wnd = path.jitter * 2 + Duration(1);
-            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO, so that the
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take more than half an RTO. The
             // other half must cover all delays of that packet. A probe that waits for its pacing may be as late as
             // any packet.
             let slowest = (schedule.slowest_packet() + path.wire) * 2;

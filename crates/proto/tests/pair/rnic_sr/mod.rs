@@ -250,10 +250,9 @@ fn lossless_schedule(
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // The RTO exceeds the time that any acknowledgement takes. At a low rate, the sender requests an ACK once
-            // `ack_every` packets would take half an RTO. The remaining half must therefore cover a round trip, the
-            // requesting packet at the slowest rate, and the lag of the pacing timer for each packet. With NACKs, it
-            // must also cover up to two retransmissions before each packet.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take more than half an RTO. The
+            // other half must cover a round trip, the requesting packet at the slowest rate, and the lag of the pacing
+            // timer for each packet. With NACKs, it must also cover up to two retransmissions before each packet.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);
