@@ -218,7 +218,6 @@ fn only_what_has_a_sacked_packet_above_it_is_lost() {
     assert_eq!(burst(&mut sender, us(8)), [0, 1, 3, 4, 5]);
 }
 
-/// A timeout does not retransmit SACKed packets, and the search for lost packets does not stop at them.
 #[test]
 fn runs_of_sacked_packets_are_passed_over() {
     let mut sender = with(1_000);
@@ -332,7 +331,6 @@ fn a_retransmission_that_is_lost_waits_for_the_high_timeout() {
     assert_eq!(upon(&mut sender, us(336), ack(101, 1)), psns(101..201));
 }
 
-/// Packets that are first sent during a recovery are retransmitted too, once a higher PSN is SACKed.
 #[test]
 fn what_is_first_sent_in_recovery_and_lost_is_sent_again_too() {
     let mut sender = with(500);

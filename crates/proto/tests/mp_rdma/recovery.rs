@@ -121,7 +121,6 @@ fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     assert_eq!(burst(&mut sender, us(17)), psns(6..10), "there is nothing to go back to");
 }
 
-/// Packets that are acknowledged before the sender reaches them again are not retransmitted.
 #[test]
 fn what_is_acknowledged_meanwhile_is_left_out() {
     let mut sender = busy(6);
@@ -182,7 +181,6 @@ fn a_timeout_sends_everything_again() {
     assert_eq!((counters.timeouts, counters.retransmissions), (1, 4));
 }
 
-/// A window of 4 packets shrinks to 3 packets at the timeout.
 #[test]
 fn a_timeout_takes_a_packet_off_the_window() {
     let mut sender = sender(4.0);
@@ -192,7 +190,6 @@ fn a_timeout_takes_a_packet_off_the_window() {
     assert_eq!(burst(&mut sender, us(100)), psns(0..3));
 }
 
-/// After a timeout, the paths of earlier ACKs are outdated.
 #[test]
 fn a_timeout_forgets_the_paths_that_waited() {
     let mut sender = busy(4);

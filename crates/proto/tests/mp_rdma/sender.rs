@@ -77,7 +77,6 @@ fn one_packet_may_always_be_in_flight() {
     assert_eq!(burst(&mut sender, us(8)), [1]);
 }
 
-/// A window of 3.999 packets admits 3.
 #[test]
 fn a_part_of_a_packet_is_no_room() {
     let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, AnyCc::constant(3_999), paths(0.0));

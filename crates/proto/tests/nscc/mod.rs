@@ -190,7 +190,6 @@ fn a_rich_period_sees_no_quick_adapt() {
     assert_eq!(source.cc.window(), MTU);
 }
 
-/// A loss shrinks the window by its bytes, down to one packet.
 #[test]
 fn a_loss_takes_its_bytes_off() {
     let mut source = Source::new(&NsccConfig::spec());

@@ -62,7 +62,6 @@ pub struct Path {
     pub seed: u64,
 }
 
-/// The network faults of a path.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     /// The probabilities below apply to packets that are sent before this time.

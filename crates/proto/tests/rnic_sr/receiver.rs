@@ -34,7 +34,6 @@ impl Receiver {
     }
 }
 
-/// A packet of message 7, which has a thousand packets.
 fn data(psn: u32) -> Packet {
     of(psn, 7, 1_000)
 }

@@ -19,8 +19,7 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Each message is also acknowledged once, soon after the last network fault. The receiver's model checks that no
-/// packet is counted twice in a round.
+/// The receiver's model checks that no packet is counted twice in a round.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));

@@ -18,7 +18,6 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
@@ -171,7 +170,6 @@ impl Schedule<MpRdmaEnds> {
     }
 }
 
-/// Parameters with a constant window of `window` packets.
 fn calm_ends(window: u64) -> MpRdmaEnds {
     MpRdmaEnds {
         balancer: LbConfig::MpRdma(MpRdmaLbConfig {

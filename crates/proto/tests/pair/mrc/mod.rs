@@ -21,7 +21,6 @@ pub const CONTROL: u64 = 102;
 /// Size of probes and requests in bytes.
 pub const REQUEST: u64 = 98;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));

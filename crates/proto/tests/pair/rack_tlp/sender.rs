@@ -138,7 +138,7 @@ impl CheckedSender {
             (is_open && self.flights().next().is_some()).then(|| due.min(self.since + self.ends.rto));
     }
 
-    /// The time at which a packet that was sent at `sent` counts as lost, if a later packet has arrived.
+    /// The time at which a packet that was sent at `sent` counts as lost, if a packet that was sent later has arrived.
     fn too_late(&self, sent: Time) -> Time {
         sent + self.rtt.unwrap_or(self.facts.base_rtt) + self.ends.reo_wnd
     }

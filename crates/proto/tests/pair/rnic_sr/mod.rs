@@ -18,7 +18,6 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
@@ -33,7 +32,6 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// A NIC that recovers only by timeouts retransmits nothing, no matter how packets are reordered.
 #[test]
 fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
     check(lossless_schedule(false, Just(false)), |schedule| {

@@ -96,8 +96,7 @@ impl CheckedSender {
         }
     }
 
-    /// Equation 1 of STrack. The received bytes exceed the sent ones if packets that were declared lost arrive after
-    /// all.
+    /// Equation 1 of STrack. The received bytes can exceed the sent ones, if packets that were declared lost arrive.
     fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
     }

@@ -19,7 +19,6 @@ use sender::CheckedSender;
 /// Size in bytes of NACKs, probes, pulls and requests for credit.
 pub const CONTROL: u64 = 62;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
