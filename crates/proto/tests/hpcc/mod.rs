@@ -141,8 +141,8 @@ fn steps_of_the_algorithm() {
         // A queue of 100,000 B counts once two reports in a row contain it. Then u = 2.
         ((8, 100_000, 100_000, 520, 610), (1.0, 95_040.0, 100_000.0, 0)),
         ((8, 100_000, 100_000, 601, 700), (2.0, 47_540.0, 47_540.0, 0)),
-        // Within the round trip, each report computes W from the unchanged reference. The second report of the queue
-        // has therefore no further effect.
+        // Within the round trip, each report computes W from the unchanged reference, so that two equal reports give
+        // the same W.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         // After a go-back-N restart, the acknowledged PSN (701) may exceed the next PSN (650). A second such report

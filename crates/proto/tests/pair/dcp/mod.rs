@@ -258,7 +258,6 @@ fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     )
 }
 
-/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = DcpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

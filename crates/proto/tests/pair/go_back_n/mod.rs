@@ -173,8 +173,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO above the longest time that an acknowledgement can take
-/// there.
+/// A path that delays, duplicates and marks. The RTO is above the longest time that an acknowledgement can take.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEnds>> {
     (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(
         move |(messages, ends, timer_lag, path, duplication, marking)| {
@@ -192,7 +191,6 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
     )
 }
 
-/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = GoBackNEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

@@ -224,7 +224,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with RTOs above the longest time that an acknowledgement can take there.
+/// A path that delays, duplicates and marks. Both RTOs are above the longest time that an acknowledgement can take.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(
         move |(messages, ends, timer_lag, path, duplication, marking)| {
@@ -246,7 +246,6 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
     )
 }
 
-/// Random parameters of a sender and a receiver. The RTOs stay 0 here and are set later.
 fn ends() -> impl Strategy<Value = IrnEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

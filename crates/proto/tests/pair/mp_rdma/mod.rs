@@ -215,7 +215,6 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     )
 }
 
-/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = MpRdmaEnds> {
     let probe = (1u32..=65_536, prop_oneof![Just(0.0), Just(0.01), Just(1.0)], us(0..30));
     let balancer = prop_oneof![

@@ -217,7 +217,6 @@ fn constant_ends() -> impl Strategy<Value = MrcEnds> {
     (ends(), constant()).prop_map(|(ends, cc)| MrcEnds { cc, ..ends })
 }
 
-/// All parameters except those of timeouts, probes and inferred losses.
 fn ends() -> impl Strategy<Value = MrcEnds> {
     let nscc = window().prop_map(|window| {
         let window = Size::Bytes(Bytes(window));

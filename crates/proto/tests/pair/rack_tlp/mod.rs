@@ -212,7 +212,6 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     )
 }
 
-/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = RackTlpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

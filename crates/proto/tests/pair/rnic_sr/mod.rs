@@ -237,8 +237,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO above the longest time that an acknowledgement can take
-/// there.
+/// A path that delays, duplicates and marks. The RTO is above the longest time that an acknowledgement can take.
 fn lossless_schedule(
     in_order: bool,
     hears_nacks: impl Strategy<Value = bool>,
@@ -262,7 +261,6 @@ fn lossless_schedule(
     )
 }
 
-/// All parameters except the RTO.
 fn ends(hears_nacks: impl Strategy<Value = bool>) -> impl Strategy<Value = RnicSrEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

@@ -128,7 +128,7 @@ impl CheckedReceiver {
         Some(Wanted::Ack(cause, psns))
     }
 
-    /// Checks that an answer has the expected content, and that no bit is wrong.
+    /// Checks that an answer has the expected content, and that no bit of an ACK is wrong.
     fn check_answer(&self, answer: &Packet, wanted: &Wanted) -> Result<(), TestCaseError> {
         prop_assert_eq!((answer.qp, answer.dst, answer.marked), (QP, SENDER, false));
         match (answer.repr, wanted) {

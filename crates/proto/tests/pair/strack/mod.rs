@@ -241,7 +241,6 @@ fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     )
 }
 
-/// All parameters except the times.
 fn ends() -> impl Strategy<Value = StrackEnds> {
     let own = (1u32..=8, 8u32..=256)
         .prop_map(|(min_paths, max_paths)| LbConfig::Strack(StrackLbConfig { max_paths, min_paths }));
