@@ -223,7 +223,8 @@ mod reaction_point {
         // The rate is 34.375*(1 - 0.18896484375). The timer and the byte counter restart.
         flow.cnp(us(200));
         assert_state(&mut flow, us(200), (27.879_333_496, 34.375, 0.533_447_266));
-        // BC = 1 and BC = 2 are still fast recovery. In the paper's form, BC = 2 would increase additively, since F is 2.
+        // BC = 1 and BC = 2 are still fast recovery. In the paper's form, the increase would be additive at BC = 2,
+        // since F is 2.
         flow.send_megabyte(us(210));
         assert_state(&mut flow, us(210), (31.127_166_748, 34.375, 0.533_447_266));
         flow.send_megabyte(us(215));

@@ -432,7 +432,6 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     assert_eq!(at(&mut sender, 240), Some(2));
 }
 
-/// Records the calls of the congestion control.
 #[derive(Default)]
 struct Told {
     mbps: u64,

@@ -82,7 +82,6 @@ pub struct Faults {
 /// The content of the packet with some PSN.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned {
-    /// Index of the packet's message.
     pub message: usize,
     /// Number of packets of `message`.
     pub of: u32,

@@ -106,7 +106,6 @@ struct DcpEnds {
     exactly_once: bool,
 }
 
-/// A request in the send queue.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     message: usize,

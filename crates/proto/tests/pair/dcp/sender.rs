@@ -14,9 +14,8 @@ use proptest::prelude::*;
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,

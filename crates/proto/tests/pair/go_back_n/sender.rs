@@ -13,9 +13,8 @@ use proptest::prelude::*;
 
 pub struct CheckedSender {
     sender: GoBackNSender,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     rto: Duration,
     line_rate: Rate,

@@ -15,9 +15,8 @@ pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
     facts: PathFacts,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.

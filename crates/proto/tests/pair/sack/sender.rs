@@ -15,9 +15,8 @@ use std::collections::BTreeSet;
 
 pub struct CheckedSender {
     sender: SackSender,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     rto: Duration,
     balancer: LbConfig,
