@@ -14,8 +14,6 @@ fn time_out(sender: &mut DcpSender) -> Time {
     due
 }
 
-/// A timeout retransmits all packets of the oldest message with the next retry number, and no packets of later
-/// messages.
 #[test]
 fn a_timeout_repeats_the_oldest_message() {
     let mut sender = sender(config());
@@ -261,7 +259,6 @@ fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     time_out(&mut sender);
     let round = [(0, 0, 1), (1, 0, 1), (2, 0, 1), (3, 1, 1), (4, 1, 1), (5, 1, 1), (6, 2, 1)];
     assert_eq!(send(&mut sender, us(4_000)), round, "and nothing of the next message");
-    // All these requests have one timer, so that one timeout was counted.
     assert_eq!(sender.next_timeout(), Some(us(8_000)));
     assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 0, fetches: 0 });
     // The new round contains all packets that were lost, so that the receiver completes the message.
@@ -284,8 +281,6 @@ fn a_timeout_repeats_all_requests_of_the_oldest_message() {
     assert_eq!(send(&mut sender, us(8_010)), [(7, 3, 1), (8, 3, 1)]);
 }
 
-/// A round has only the packets that were sent. Acknowledged packets are not retransmitted, and header-only packets
-/// of abandoned rounds are ignored.
 #[test]
 fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     let mut sender = split(2);
@@ -300,7 +295,7 @@ fn a_round_has_what_was_sent_and_is_not_acknowledged() {
     assert!(matches!(sender.poll_transmit(us(4_000)).unwrap().repr, Repr::Data { psn: 0, .. }));
     answer(&mut sender, us(4_001), header_only(6, 3, 0));
     answer(&mut sender, us(4_002), ack(2));
-    // Requests 0 and 1 are no longer needed, and the window now has room for requests 4 and 5.
+    // Requests 0 and 1 are acknowledged, and the window now has room for requests 4 and 5.
     let rest = [(4, 2, 1), (5, 2, 1), (6, 3, 1), (7, 3, 1), (8, 4, 0), (9, 4, 0), (10, 5, 0), (11, 5, 0)];
     assert_eq!(send(&mut sender, us(4_002)), rest);
     answer(&mut sender, us(4_003), header_only(7, 3, 1));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The number of packets in each turn, until no packet may be sent.
+/// Sends until no packet may be sent. Returns the number of packets in each turn.
 fn turns(sender: &mut DcpSender, now: Time) -> Vec<u32> {
     let mut turns = vec![0];
     while sender.poll_transmit(now).is_some() {

@@ -22,8 +22,6 @@ mod reaction_point {
     /// Rate and target rate in Gb/s, and alpha.
     type State = (f64, f64, f64);
 
-    /// A flow with DCQCN. Each call is made on a clone of the congestion control, which then replaces
-    /// the original.
     #[derive(Clone)]
     struct Flow(Dcqcn);
 
@@ -69,7 +67,7 @@ mod reaction_point {
         }
     }
 
-    /// Timers in round trips are at least 100 ns long: a call steps through their expiries one by one.
+    /// Timers in round trips are at least 100 ns long, because a call steps through their expiries one by one.
     #[test]
     fn timers_in_round_trips_have_a_least_length() {
         let least = Span::Time(Duration::from_ns(100));
@@ -106,7 +104,7 @@ mod reaction_point {
     }
 
     /// The additive increase (AI) is 0.04 Gb/s, the hyper increase (HAI) is 0.4 Gb/s, and both timers are 55 us. T and
-    /// BC are the numbers of expiries of the timer and of the byte counter.
+    /// BC are the numbers of expiries of the increase timer and of the byte counter.
     #[test]
     fn the_papers_form_step_by_step() {
         let mut flow = Flow::new(paper_by_hand(), 40);
@@ -180,8 +178,6 @@ mod reaction_point {
         assert_eq!(flow.rate(us(6)), Rate(17_520_000_000));
     }
 
-    /// The target stops at the line rate. When the rate reaches the line rate too, no increase is due any more. CNPs
-    /// cannot cut the rate below the lowest rate.
     #[test]
     fn the_rate_stays_between_its_bounds() {
         let mut flow = Flow::new(DcqcnConfig { byte_counter: Bytes(0), ..paper_by_hand() }, 40);
@@ -218,7 +214,8 @@ mod reaction_point {
         assert_state(&mut flow, us(100), (28.75, 40.0, 0.671875));
         send(&mut flow, us(154));
         assert_state(&mut flow, us(154), (28.75, 40.0, 0.671875));
-        // T = 1: the rate is (40 + 28.75)/2. The expiry reduces alpha by a quarter, and so does a packet.
+        // T = 1: the rate is (40 + 28.75)/2. The expiry reduces alpha by a quarter. The packet at 160 us reduces it by
+        // another quarter.
         assert_state(&mut flow, us(155), (34.375, 40.0, 0.503_906_25));
         send(&mut flow, us(160));
         assert_state(&mut flow, us(160), (34.375, 40.0, 0.377_929_688));
@@ -226,13 +223,14 @@ mod reaction_point {
         // The rate is 34.375*(1 - 0.18896484375). The timer and the byte counter restart.
         flow.cnp(us(200));
         assert_state(&mut flow, us(200), (27.879_333_496, 34.375, 0.533_447_266));
-        // BC = 1 and BC = 2 are still fast recovery, while in the paper the increase is additive from F = 2 on.
+        // BC = 1 and BC = 2 are still fast recovery. In the paper's form, the increase would be additive at BC = 2,
+        // since F is 2.
         flow.send_megabyte(us(210));
         assert_state(&mut flow, us(210), (31.127_166_748, 34.375, 0.533_447_266));
         flow.send_megabyte(us(215));
         assert_state(&mut flow, us(215), (32.751_083_374, 34.375, 0.533_447_266));
-        // BC = 3: the increase is additive, so the target is 36.375. T = 1 and T = 2 are additive increases too. They
-        // raise the target above the line rate.
+        // BC = 3: the increase is additive, so the target is 36.375. T = 1 and T = 2 are additive increases too, and
+        // T = 2 raises the target above the line rate.
         flow.send_megabyte(us(220));
         assert_state(&mut flow, us(220), (34.563_041_687, 36.375, 0.533_447_266));
         assert_state(&mut flow, us(255), (36.469_020_843, 38.375, 0.400_085_449));
@@ -264,7 +262,6 @@ mod reaction_point {
         assert_eq!(flow.rate(us(3)), Rate(1));
     }
 
-    /// The results depend on the times of events, not on the times of queries.
     #[test]
     fn asking_changes_nothing() {
         for config in [paper_by_hand(), DcqcnConfig::hpcc(), DcqcnConfig::conweave(), htsim_by_hand()] {

@@ -3,7 +3,8 @@
 use super::*;
 use anabranch_proto::transport::{Ends, SackConfig, SackSender, Sender as _};
 
-/// 1,000 B take 80 ns at 100 Gb/s. A marked ACK, which takes the place of a CNP, makes that 160 ns.
+/// 1,000 B take 80 ns at 100 Gb/s. The marked ACK takes the place of a CNP and halves the rate, so that 1,000 B take
+/// 160 ns.
 #[test]
 fn packets_keep_their_distance_under_dcqcn() {
     let config = SackConfig {

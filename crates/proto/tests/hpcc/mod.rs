@@ -130,7 +130,7 @@ fn steps_of_the_algorithm() {
         ((2, 25_000, 30_000, 200, 220), (1.075, 90_288.0 / 1.075 + 40.0, 95_040.0, 0)),
         // u = 0.6 for a whole base RTT. This is below eta, so that W grows only by 40 B.
         ((8, 60_000, 0, 201, 300), (0.6, 95_080.0, 95_080.0, 1)),
-        // A time longer than a base RTT counts as one base RTT.
+        // A time longer than a base RTT has the weight of one base RTT.
         ((16, 100_000, 0, 250, 310), (0.5, 95_120.0, 95_080.0, 1)),
         ((8, 50_000, 0, 301, 400), (0.5, 95_120.0, 95_120.0, 2)),
         // U is below eta at the end of the third round trip in a row, and maxStage is 2: W would be 95,120 * 0.95 /
@@ -141,8 +141,8 @@ fn steps_of_the_algorithm() {
         // A queue of 100,000 B counts once two reports in a row contain it. Then u = 2.
         ((8, 100_000, 100_000, 520, 610), (1.0, 95_040.0, 100_000.0, 0)),
         ((8, 100_000, 100_000, 601, 700), (2.0, 47_540.0, 47_540.0, 0)),
-        // Within the round trip, each report computes W from the unchanged reference. The second report of the queue
-        // has therefore no further effect.
+        // Within the round trip, each report computes W from the unchanged reference, so that two equal reports give
+        // the same W.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         // After a go-back-N restart, the acknowledged PSN (701) may exceed the next PSN (650). A second such report

@@ -34,7 +34,6 @@ impl Receiver {
     }
 }
 
-/// A packet of message 7, which has a thousand packets.
 fn data(psn: u32) -> Packet {
     of(psn, 7, 1_000)
 }
@@ -61,7 +60,6 @@ fn every_packet_out_of_order_has_its_sack() {
     for psn in [2, 3, 70, 5] {
         assert_eq!(receiver.answers(&data(psn)), [ack(1, psn)]);
     }
-    // This is a second copy of PSN 3.
     assert_eq!(receiver.answers(&data(3)), [ack(1, 3)]);
     assert_eq!(receiver.answers(&data(1)), [ack(4, 1)]);
     assert_eq!(receiver.answers(&data(4)), [ack(6, 4)]);
@@ -89,7 +87,7 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(8)), [ack(10, 8)]);
     assert_eq!(receiver.answers(&data(10)), [ack(11, 10)]);
     assert_eq!(receiver.answers(&data(11)), [ack(13, 11)]);
-    // An ACK covers all packets before it, so that counting restarts.
+    // The requested ACK of packet 14 also covers packet 13, so that the next ACK follows four packets later.
     assert_eq!(receiver.answers(&data(13)), []);
     assert_eq!(receiver.answers(&asking(data(14))), [ack(15, 14)]);
     for psn in 15..18 {
@@ -129,7 +127,6 @@ fn messages_are_delivered_once_and_in_order() {
     assert_eq!(receiver.take(us(0), &of(6, 23, 1)), (vec![ack(7, 6)], vec![23]));
 }
 
-/// DCQCN's notification point sends at most one CNP in 50 us, however many packets are marked.
 #[test]
 fn marks_bring_cnps_no_closer_than_their_interval() {
     let mut receiver = Receiver::new(100, 50);

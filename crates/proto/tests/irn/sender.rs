@@ -194,7 +194,6 @@ fn psn_of(packet: Packet) -> u32 {
     }
 }
 
-/// A packet without a SACKed packet above it does not count as lost, whichever packets are missing below it.
 #[test]
 fn only_what_has_a_sacked_packet_above_it_is_lost() {
     let mut sender = with(10);
@@ -219,7 +218,6 @@ fn only_what_has_a_sacked_packet_above_it_is_lost() {
     assert_eq!(burst(&mut sender, us(8)), [0, 1, 3, 4, 5]);
 }
 
-/// A timeout does not retransmit SACKed packets, and the search for lost packets does not stop at them.
 #[test]
 fn runs_of_sacked_packets_are_passed_over() {
     let mut sender = with(1_000);
@@ -333,7 +331,6 @@ fn a_retransmission_that_is_lost_waits_for_the_high_timeout() {
     assert_eq!(upon(&mut sender, us(336), ack(101, 1)), psns(101..201));
 }
 
-/// Packets that are first sent during a recovery are retransmitted too, once a higher PSN is SACKed.
 #[test]
 fn what_is_first_sent_in_recovery_and_lost_is_sent_again_too() {
     let mut sender = with(500);
@@ -435,7 +432,6 @@ fn a_paced_sender_keeps_packets_apart_copies_too() {
     assert_eq!(at(&mut sender, 240), Some(2));
 }
 
-/// Records the calls of the congestion control.
 #[derive(Default)]
 struct Told {
     mbps: u64,

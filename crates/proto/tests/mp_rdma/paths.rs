@@ -85,7 +85,8 @@ fn a_path_that_is_marked_loses_a_packet() {
     assert_eq!(send(&mut sender, us(8)), [(10, OTHER)]);
 }
 
-/// Two ACKs arrive for a single remaining packet. One of them clocks out no packet, and its path is dropped.
+/// Two ACKs arrive while only one packet remains to be sent. The second ACK clocks out no packet, and its path is
+/// dropped.
 #[test]
 fn an_ack_without_anything_to_send_leaves_no_path_behind() {
     let mut sender = sender(4.0);
@@ -180,7 +181,6 @@ fn a_path_that_is_more_than_delta_late_gets_no_packet() {
     assert_eq!(send(&mut sender, us(8)), []);
 }
 
-/// An ACK of a lower PSN does not lower the highest acknowledged PSN.
 #[test]
 fn the_highest_psn_stays() {
     let mut sender = sender(100.0);

@@ -53,7 +53,8 @@ fn duplicates_are_acknowledged_and_change_nothing() {
     }
 }
 
-/// The ePSN and the L - 1 next PSNs have a slot. Each packet beyond is dropped, and its NACK requests the ePSN.
+/// With a bitmap of 64 slots, the ePSN and the next 63 PSNs have a slot. A packet with a higher PSN is dropped, and its
+/// NACK requests the ePSN.
 #[test]
 fn what_lies_beyond_the_bitmap_is_refused() {
     let mut receiver = receiver(64);

@@ -52,7 +52,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
     let first = again[0];
     assert!(matches!(first.repr, Repr::Data { psn: 0, .. }));
     assert_eq!((sender.counters().nacks, sender.counters().retransmissions), (9, 9));
-    // The ePSN waited for PSN 0 and now passes 1 to 63, so that PSN 64 is sent next.
+    // The ePSN waited for PSN 0 and is now 64, so that PSN 64 is sent next.
     receiver.handle_packet(us(29), &first);
     let ack = receiver.poll_transmit().expect("an answer");
     assert!(matches!(ack.repr, Repr::Ack { cumulative: 64, .. }));
@@ -66,8 +66,8 @@ fn data_like(psn: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// Everything from the ePSN on is retransmitted in order, and new packets follow. Two packets may still be in flight
-/// when the sender goes back, and count as in flight until they are answered.
+/// Everything from the ePSN on is retransmitted in order, and new packets follow. Two earlier packets count as in
+/// flight until they are answered.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
     let mut sender = busy(4);
@@ -121,7 +121,6 @@ fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     assert_eq!(burst(&mut sender, us(17)), psns(6..10), "there is nothing to go back to");
 }
 
-/// Packets that are acknowledged before the sender reaches them again are not retransmitted.
 #[test]
 fn what_is_acknowledged_meanwhile_is_left_out() {
     let mut sender = busy(6);
@@ -182,7 +181,6 @@ fn a_timeout_sends_everything_again() {
     assert_eq!((counters.timeouts, counters.retransmissions), (1, 4));
 }
 
-/// A window of 4 packets shrinks to 3 packets at the timeout.
 #[test]
 fn a_timeout_takes_a_packet_off_the_window() {
     let mut sender = sender(4.0);
@@ -192,7 +190,6 @@ fn a_timeout_takes_a_packet_off_the_window() {
     assert_eq!(burst(&mut sender, us(100)), psns(0..3));
 }
 
-/// After a timeout, the paths of earlier ACKs are outdated.
 #[test]
 fn a_timeout_forgets_the_paths_that_waited() {
     let mut sender = busy(4);
@@ -201,7 +198,7 @@ fn a_timeout_forgets_the_paths_that_waited() {
     let sent = send(&mut sender, us(101));
     assert_eq!(sent.len(), 4);
     assert!(sent.iter().all(|&(_, path)| path != 9_999));
-    // The earlier paths no longer count: the packet that the next ACK clocks out takes the path of that ACK.
+    // The packet that the next ACK clocks out takes the path of that ACK.
     answer(&mut sender, us(109), 9_999, ack(0, 1));
     assert_eq!(send(&mut sender, us(109)), [(4, 9_999)]);
 }
@@ -219,8 +216,8 @@ fn only_new_acknowledgements_put_the_timeout_off() {
     assert_eq!(sender.next_timeout(), Some(us(160)));
 }
 
-/// After a restart no PSN counts as sent. But earlier packets may have been lost and still occupy the window, so the
-/// timer runs.
+/// After the sender went back, no PSN counts as sent. But earlier packets may have been lost and still occupy the
+/// window, so the timer runs.
 #[test]
 fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     let mut sender = busy(2);
@@ -232,7 +229,6 @@ fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     assert_eq!(sender.next_timeout(), Some(us(110)));
 }
 
-/// Lost packets no longer count once all retransmissions are acknowledged.
 #[test]
 fn a_lost_packet_holds_no_place_after_recovery() {
     let mut sender = busy(4);

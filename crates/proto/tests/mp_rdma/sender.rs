@@ -44,7 +44,6 @@ fn messages_are_cut_and_acknowledged_whole() {
     assert_eq!(sender.counters(), SenderCounters { nacks: 1, ..SenderCounters::default() });
 }
 
-/// An ACK of packets that were never sent acknowledges no more than those that were.
 #[test]
 fn an_ack_beyond_what_was_sent_is_cut() {
     for beyond in [ack(9, 100), nack(100, us(1))] {
@@ -78,7 +77,6 @@ fn one_packet_may_always_be_in_flight() {
     assert_eq!(burst(&mut sender, us(8)), [1]);
 }
 
-/// A window of 3.999 packets admits 3.
 #[test]
 fn a_part_of_a_packet_is_no_room() {
     let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, AnyCc::constant(3_999), paths(0.0));

@@ -1,4 +1,4 @@
-//! The packets in flight: there is one window for all paths, which each ACK changes.
+//! The window, which is one for all paths.
 
 use super::*;
 use anabranch_proto::cc::{AckReport, AnyCc, CongestionControl, LossReport};
@@ -74,8 +74,8 @@ fn the_window_is_one_for_all_paths() {
     assert_eq!(burst(&mut sender, us(8)), [3], "2.0");
 }
 
-/// Each ACK clocks out one packet, even if the packet that caused the ACK arrived out of order. The PSNs that the ACK
-/// acknowledges cumulatively clock out no packets.
+/// Each ACK clocks out one packet, even if the packet that caused the ACK arrived out of order. When a cumulative
+/// acknowledgement passes PSNs that were acknowledged individually before, they clock out no further packets.
 #[test]
 fn acks_count_and_not_what_they_acknowledge() {
     let mut sender = sender(4.0);
@@ -188,7 +188,7 @@ fn after_a_pause_the_window_is_that_of_the_start() {
     }
 }
 
-/// Only a queue pair without packets in flight is idle. One that waits for an ACK and goes back is not.
+/// Only a pause without packets in flight makes the congestion control restart.
 #[test]
 fn a_restart_needs_all_to_be_acknowledged() {
     let (mut sender, log) = told();

@@ -1,4 +1,4 @@
-//! NSCC, compared with values that were computed by hand: its constants, and each step of UET 1.0.3, section 3.6.13.
+//! NSCC (UET 1.0.3, section 3.6.13), compared with values that were computed by hand.
 
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use anabranch_proto::PathFacts;
@@ -54,7 +54,8 @@ fn sharp() -> NsccConfig {
     NsccConfig { ewma: 1.0, ..NsccConfig::spec() }
 }
 
-/// Computed by hand, with a = 175,000 / 150,000 = 1.1667 and b = 10.5 / 12 = 0.875.
+/// UET scales the gains by a (the BDP divided by 150,000 B) and b (the target delay divided by 12 us). With a BDP of
+/// 175,000 B and a target of 10.5 us, a is 1.1667 and b is 0.875.
 #[test]
 fn the_constants_follow_from_bdp_target_and_packet() {
     let source = Source::new(&NsccConfig::spec());
@@ -72,7 +73,7 @@ fn the_constants_follow_from_bdp_target_and_packet() {
     assert_eq!(Nscc::new(&NsccConfig::htsim(), &FACTS).constants().qa_threshold, Duration::from_us(42));
 }
 
-/// The bytes by which one window of unmarked ACKs with this delay raises the window within a period.
+/// The growth of the window in bytes, when one window of data is acknowledged without marks and with this delay.
 fn gained_by_a_window(delay_ns: u64) -> f64 {
     let config = NsccConfig { eta: 0.0, initial_window: "1bdp".parse().unwrap(), ..NsccConfig::spec() };
     let mut source = Source::new(&config);
@@ -165,7 +166,6 @@ fn a_trim_in_a_poor_period_sets_the_window_to_what_it_delivered() {
     source.in_flight = 100_000;
     source.lose(25_500, LossCause::Trimmed);
     assert_eq!(source.cc.window(), 3 * MTU, "what the period delivered");
-    // Marked ACKs and NACKs for the 100,000 B that were then in flight have no effect.
     for n in 0..12 {
         source.ack(26_000 + n, 30_000, true);
         source.lose(27_000 + n, LossCause::Trimmed);
@@ -190,7 +190,6 @@ fn a_rich_period_sees_no_quick_adapt() {
     assert_eq!(source.cc.window(), MTU);
 }
 
-/// A loss shrinks the window by its bytes, down to one packet.
 #[test]
 fn a_loss_takes_its_bytes_off() {
     let mut source = Source::new(&NsccConfig::spec());
@@ -217,7 +216,7 @@ fn trims_at_the_last_hop_may_be_no_congestion() {
     assert_eq!(source.cc.window(), MTU);
 }
 
-/// Step 4: without a valid RTT only the counters change. uet-htsim continues with the average delay.
+/// Section 3.6.13, step 4: without a valid RTT only the counters change. uet-htsim continues with the average delay.
 #[test]
 fn an_invalid_rtt_changes_no_window() {
     let mut source = Source::new(&NsccConfig { initial_window: "1bdp".parse().unwrap(), ..sharp() });
@@ -237,7 +236,8 @@ fn a_shorter_path_has_a_smaller_largest_window() {
     assert_eq!(source.cc.window(), 131_250);
 }
 
-/// A fast increase may exceed MaxWnd until the next evaluation. With the rules of uet-htsim it does not.
+/// A fast increase may raise the window above MaxWnd until the next evaluation. With the rules of uet-htsim it does
+/// not.
 #[test]
 fn uet_htsim_limits_a_fast_increase() {
     for (rules, passes) in [(NsccRules::Spec, true), (NsccRules::Htsim, false)] {

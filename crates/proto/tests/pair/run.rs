@@ -70,12 +70,11 @@ pub struct Run<'a, E: Ends> {
     sender: E::Sender,
     receiver: E::Receiver,
     wire_is_busy: bool,
-    /// The time at which the timer expires.
     timer: Option<Time>,
     receiver_timer: Option<Time>,
     /// Number of packets sent to the receiver, and to the sender.
     sent: [u64; 2],
-    /// Arrival of the last packet, in the same two directions.
+    /// The time of the last arrival at the receiver, and at the sender.
     last_arrival: [Time; 2],
     probes: u64,
     lost: u64,

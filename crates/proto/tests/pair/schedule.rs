@@ -62,7 +62,6 @@ pub struct Path {
     pub seed: u64,
 }
 
-/// The network faults of a path.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     /// The probabilities below apply to packets that are sent before this time.
@@ -83,7 +82,6 @@ pub struct Faults {
 /// The content of the packet with some PSN.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned {
-    /// Index of the packet's message.
     pub message: usize,
     /// Number of packets of `message`.
     pub of: u32,

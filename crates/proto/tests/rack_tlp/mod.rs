@@ -114,7 +114,6 @@ fn psns(range: std::ops::Range<u32>) -> Vec<u32> {
     range.collect()
 }
 
-/// A congestion control that records its calls.
 struct Told(Arc<Mutex<Vec<String>>>);
 
 impl Told {

@@ -71,7 +71,7 @@ fn a_probe_is_new_data_where_there_is_some() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// New data restarts the timer of the probe, and so does an ACK that advances the ePSN.
+/// New data restarts the timer of the probe. An ACK that advances the ePSN restarts it as well.
 #[test]
 fn a_probe_waits_for_the_last_packet_and_ack() {
     let mut sender = Sender::with(3);
@@ -93,7 +93,6 @@ fn a_probe_waits_for_the_last_packet_and_ack() {
     assert_eq!(sender.end.next_timeout(), Some(us(15) + Duration(smoothed * 2)));
 }
 
-/// During a recovery, other timers take the place of the probe. After the recovery, probes are sent again.
 #[test]
 fn no_probe_in_recovery() {
     let mut sender = Sender::with(6);

@@ -21,7 +21,6 @@ fn a_lost_packet_is_sent_again_a_round_trip_late() {
     assert_eq!(sender.end.next_timeout(), None);
 }
 
-/// An ACK triggers the search for losses, as the timer does.
 #[test]
 fn an_ack_finds_what_the_timer_would() {
     let mut sender = Sender::with(40);
@@ -51,7 +50,7 @@ fn two_losses_are_found_each_in_its_turn() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// DCP, section 6.3: reordering within an RTT has no effect, and a packet that is later than that counts as lost.
+/// DCP, section 6.3: reordering within an RTT has no effect. A packet that is later counts as lost.
 #[test]
 fn packets_may_overtake_each_other_within_the_window() {
     let mut sender = Sender::with(10);
@@ -59,8 +58,8 @@ fn packets_may_overtake_each_other_within_the_window() {
     for psn in [4, 2, 1, 3] {
         assert_eq!(sender.upon(us(12), 0, psn), []);
     }
-    // PSN 0 left at 0. It would be lost at 17 us: after the latest RTT of 9 us (packet 3) plus the reordering window of
-    // 8 us.
+    // PSN 0 was sent at 0 us. It would count as lost at 17 us, after the latest RTT (9 us, of PSN 3) and the reordering
+    // window (8 us).
     assert_eq!(sender.end.next_timeout(), Some(us(17)));
     assert_eq!(sender.upon(us(16), 5, 0), []);
     assert_eq!(sender.upon(us(18), 5, 9), []);
@@ -109,7 +108,6 @@ fn a_retransmission_that_is_lost_is_found_like_any_packet() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// The ACK of the first copy does not show that the second one arrived.
 #[test]
 fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     let mut sender = Sender::with(10);
@@ -183,7 +181,6 @@ fn a_last_retransmission_that_is_lost_waits_for_the_timeout() {
     assert_eq!(sender.acknowledged(), [1]);
 }
 
-/// Each timeout is reported to the congestion control as a separate loss.
 #[test]
 fn each_timeout_is_a_sign_of_congestion() {
     let (cc, log) = Told::boxed();

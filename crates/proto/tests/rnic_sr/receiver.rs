@@ -34,7 +34,6 @@ impl Receiver {
     }
 }
 
-/// A packet of message 7, which has a thousand packets.
 fn data(psn: u32) -> Packet {
     of(psn, 7, 1_000)
 }
@@ -175,7 +174,7 @@ fn messages_are_delivered_in_order() {
     assert_eq!(receiver.take(us(0), &of(10, 41, 1)), (vec![ack(11)], vec![41]));
 }
 
-/// The test covers all orders of five packets of three messages.
+/// All 120 orders of five packets.
 #[test]
 fn whatever_the_order_messages_are_delivered_when_the_epsn_passes_them() {
     let (message, packets, last) = ([1, 1, 2, 3, 3], [2, 2, 1, 2, 2], [1, 2, 4]);

@@ -19,9 +19,7 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// For any losses in either direction, every message arrives once and in the order of posting. Each message is
-/// acknowledged once, soon after the last network fault. The receiver's model checks that no packet is counted twice in
-/// a round.
+/// The receiver's model checks that no packet is counted twice in a round.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
@@ -38,7 +36,7 @@ fn with_a_lossless_control_plane_each_packet_arrives_exactly_once() {
     });
 }
 
-/// Section 4.3: each trimmed packet, whichever it is, costs one more packet and one round trip.
+/// Section 4.3: each trimmed packet costs one more packet and one round trip.
 #[test]
 fn one_trim_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
     let mut schedule = calm_schedule(400, calm_ends());
@@ -75,7 +73,6 @@ fn one_loss_costs_a_timeout_and_its_message() -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A message that takes longer than the timeout at its rate is not restarted.
 #[test]
 fn a_message_may_take_longer_than_the_timeout() -> Result<(), TestCaseError> {
     for slower in [1, 50] {
@@ -109,7 +106,6 @@ struct DcpEnds {
     exactly_once: bool,
 }
 
-/// A request in the send queue.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     message: usize,
@@ -135,10 +131,10 @@ impl Ends for DcpEnds {
         }
     }
 
-    /// Timeouts double during network faults. At the end of the faults, the current timeout may be as long as all
+    /// From the eighth retry on, the timeout doubles, so that at the end of the network faults it may be as long as all
     /// faults together. After that timeout, a request needs one round in which all of its packets arrive. While the
-    /// timeout is below the spread of the delays, rounds may overlap. From the eighth retry on, the timeout doubles.
-    /// Sixteen rounds suffice for the paths that are generated.
+    /// timeout is below the spread of the delays, rounds may overlap. Sixteen rounds suffice for the paths that are
+    /// generated.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
         let turn = schedule.turn();
@@ -261,7 +257,6 @@ fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     )
 }
 
-/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = DcpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

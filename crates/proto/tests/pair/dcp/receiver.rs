@@ -9,7 +9,6 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`DcpReceiver`] whose every answer is compared with the model's answer.
 pub struct CheckedReceiver {
     receiver: DcpReceiver,
     cnp_interval: Duration,

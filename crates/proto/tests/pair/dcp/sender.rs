@@ -11,13 +11,11 @@ use anabranch_proto::transport::{DcpSender, PayloadRange, Sender as _, SenderCou
 use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`DcpSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: DcpSender,
     ends: DcpEnds,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,

@@ -15,7 +15,8 @@ pub struct CheckedReceiver {
     twin: SackReceiver,
     pacer: PullPacer,
     interval: Duration,
-    /// The largest demand of the sender so far. Payload that was cut off has to be pulled once more.
+    /// The largest demand of the sender so far, in packets. Each trimmed packet adds one, because its payload has to be
+    /// pulled once more.
     demanded: u64,
     granted: u64,
     last_pull: Option<Time>,

@@ -18,7 +18,6 @@ pub struct CheckedSender {
     rto: Duration,
     /// The highest number of a pull that has arrived.
     pulled: u64,
-    /// Number of data packets sent.
     sent: u64,
     /// The value of `sent`, at most `window`, at the first ACK or NACK. No later packet is speculative.
     speculative: Option<u64>,

@@ -8,7 +8,6 @@ use anabranch_proto::transport::{GoBackNReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNReceiver`] whose every answer is compared with the model's answer.
 pub struct CheckedReceiver {
     receiver: GoBackNReceiver,
     ack_every: u32,

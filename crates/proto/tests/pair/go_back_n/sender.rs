@@ -11,12 +11,10 @@ use anabranch_proto::transport::{GoBackNSender, PayloadRange, Sender as _, Sende
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`GoBackNSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: GoBackNSender,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     rto: Duration,
     line_rate: Rate,

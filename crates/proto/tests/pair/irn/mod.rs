@@ -19,13 +19,11 @@ use anabranch_proto::{PathFacts, Size, Span};
 use proptest::prelude::*;
 use sender::CheckedSender;
 
-/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Nothing is retransmitted, whatever the delays, duplicates, marks and rates.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -226,17 +224,17 @@ fn any_schedule() -> impl Strategy<Value = Schedule<IrnEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with RTOs above the longest time that an acknowledgement can take there.
+/// A path that delays, duplicates and marks. Both RTOs are above the longest time that an acknowledgement can take.
 fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>> {
     (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(
         move |(messages, ends, timer_lag, path, duplication, marking)| {
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO. The other half
-            // must cover a round trip, the packet that requests the ACK, and the lag of the timer for each packet that
-            // waits for its pacing. The rate of the requesting packet may have fallen meanwhile. With reordering,
-            // copies of all packets in flight may be sent before each packet.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take more than half an RTO. The
+            // other half must cover a round trip, the packet that requests the ACK, and the lag of the timer for each
+            // packet that waits for its pacing. The rate of the requesting packet may have fallen meanwhile. With
+            // reordering, copies of all packets in flight may be sent before each packet.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);
@@ -248,7 +246,6 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
     )
 }
 
-/// Random parameters of a sender and a receiver. The RTOs stay 0 here and are set later.
 fn ends() -> impl Strategy<Value = IrnEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

@@ -8,7 +8,6 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnReceiver`] whose every answer is compared with the model's answer.
 pub struct CheckedReceiver {
     receiver: IrnReceiver,
     ack_every: u32,

@@ -12,13 +12,11 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`IrnSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: IrnSender,
     ends: IrnEnds,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,

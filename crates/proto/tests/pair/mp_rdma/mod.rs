@@ -18,13 +18,11 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Nothing is retransmitted as long as the bitmap is large enough for the reordering, whatever the marks.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_within_the_bitmap_sees_no_retransmission() {
     check(lossless_schedule(), |schedule| {
@@ -172,7 +170,6 @@ impl Schedule<MpRdmaEnds> {
     }
 }
 
-/// Parameters with a constant window of `window` packets.
 fn calm_ends(window: u64) -> MpRdmaEnds {
     MpRdmaEnds {
         balancer: LbConfig::MpRdma(MpRdmaLbConfig {
@@ -218,7 +215,6 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
     )
 }
 
-/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = MpRdmaEnds> {
     let probe = (1u32..=65_536, prop_oneof![Just(0.0), Just(0.01), Just(1.0)], us(0..30));
     let balancer = prop_oneof![

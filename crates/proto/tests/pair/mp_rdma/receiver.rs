@@ -9,7 +9,6 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`MpRdmaReceiver`] whose every answer is compared with the model's answer.
 pub struct CheckedReceiver {
     receiver: MpRdmaReceiver,
     bitmap: u32,

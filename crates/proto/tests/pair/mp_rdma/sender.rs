@@ -12,13 +12,11 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`MpRdmaSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: MpRdmaSender,
     ends: MpRdmaEnds,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
@@ -167,7 +165,8 @@ impl Sending for CheckedSender {
         self.on_the_way += 1;
         self.clocked = self.clocked.saturating_sub(1);
         if self.ends.all_answered {
-            // If an ACK that covers a packet overtook the packet's own ACK, the packet is known to have arrived.
+            // A packet that is acknowledged cumulatively is not in flight, although its own ACK may still be on the
+            // way.
             prop_assert!(self.in_flight() <= self.on_the_way && self.stray == 0);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));

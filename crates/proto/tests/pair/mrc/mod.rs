@@ -15,20 +15,18 @@ use anabranch_proto::{Size, Span};
 use ends::{MrcReceiverEnd, MrcSenderEnd};
 use proptest::prelude::*;
 
-/// Size of NACKs and trimmed packets.
+/// Size of NACKs in bytes.
 pub const CONTROL: u64 = 102;
 
-/// Size of probes and requests.
+/// Size of probes and requests in bytes.
 pub const REQUEST: u64 = 98;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// On a path that loses nothing, and with no rule that infers losses from gaps, nothing is retransmitted and no
-/// timeout expires, whatever the delays, duplicates and marks.
+/// Here no rule infers losses from gaps.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {
@@ -219,7 +217,6 @@ fn constant_ends() -> impl Strategy<Value = MrcEnds> {
     (ends(), constant()).prop_map(|(ends, cc)| MrcEnds { cc, ..ends })
 }
 
-/// All parameters except those of timeouts, probes and inferred losses.
 fn ends() -> impl Strategy<Value = MrcEnds> {
     let nscc = window().prop_map(|window| {
         let window = Size::Bytes(Bytes(window));

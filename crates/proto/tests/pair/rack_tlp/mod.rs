@@ -17,7 +17,6 @@ use anabranch_proto::{PathFacts, Size, Span};
 use proptest::prelude::*;
 use sender::CheckedSender;
 
-/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
@@ -189,8 +188,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     )
 }
 
-/// A path that reorders, duplicates and marks. The reordering window and the RTO are above the longest times that
-/// occur there. The jitter is at most half the shortest round trip, so that probes are in time.
+/// A path that reorders, duplicates and marks. The reordering window exceeds the reordering of the path, and the RTO
+/// exceeds its delays. The jitter is at most half the shortest round trip, so that probes are in time.
 fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), timer_lag(), path(), (chance(), chance()), any::<bool>()).prop_map(
         |(messages, ends, timer_lag, path, (duplication, marking), in_order)| {
@@ -201,7 +200,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
             let mut schedule = Schedule { messages, ends, timer_lag, path };
             let path = &schedule.path;
             schedule.ends.reo_wnd = path.jitter * 2 + Duration(1);
-            // At a low rate, a packet requests an ACK if `ack_every` packets would take half an RTO, so that the
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take more than half an RTO. The
             // other half must cover all delays of that packet. A probe that waits for its pacing may be as late as
             // any packet.
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
@@ -213,7 +212,6 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     )
 }
 
-/// All parameters except the RTO.
 fn ends() -> impl Strategy<Value = RackTlpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

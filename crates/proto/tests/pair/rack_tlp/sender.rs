@@ -11,14 +11,12 @@ use anabranch_proto::transport::{PayloadRange, RackTlpSender, Sender as _, Sende
 use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 
-/// A [`RackTlpSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: RackTlpSender,
     ends: RackTlpEnds,
     facts: PathFacts,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     planned: Vec<Planned>,
     /// The payload of each message, by its index.
@@ -46,7 +44,6 @@ pub struct CheckedSender {
     acknowledged: Vec<usize>,
 }
 
-/// The model's record of a packet.
 struct Known {
     sent: Time,
     state: State,
@@ -140,7 +137,7 @@ impl CheckedSender {
             (is_open && self.flights().next().is_some()).then(|| due.min(self.since + self.ends.rto));
     }
 
-    /// The time from which on a packet sent at `sent` is lost, if a packet that was sent after it has arrived.
+    /// The time at which a packet that was sent at `sent` counts as lost, if a packet that was sent later has arrived.
     fn too_late(&self, sent: Time) -> Time {
         sent + self.rtt.unwrap_or(self.facts.base_rtt) + self.ends.reo_wnd
     }

@@ -18,13 +18,11 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and in the order of posting, and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Nothing is retransmitted, whatever the delays, duplicates, marks and rates.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true, any::<bool>()), |schedule| {
@@ -34,7 +32,6 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     });
 }
 
-/// A NIC that recovers only by timeouts retransmits nothing, no matter how packets are reordered.
 #[test]
 fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
     check(lossless_schedule(false, Just(false)), |schedule| {
@@ -240,8 +237,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
     )
 }
 
-/// A path that delays, duplicates and marks, with an RTO above the longest time that an acknowledgement can take
-/// there.
+/// A path that delays, duplicates and marks. The RTO is above the longest time that an acknowledgement can take.
 fn lossless_schedule(
     in_order: bool,
     hears_nacks: impl Strategy<Value = bool>,
@@ -251,10 +247,9 @@ fn lossless_schedule(
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // The RTO exceeds the time that any acknowledgement takes. At a low rate, the sender requests an ACK once
-            // `ack_every` packets would take half an RTO. The remaining half must therefore cover a round trip, the
-            // requesting packet at the slowest rate, and the lag of the pacing timer for each packet. With NACKs, it
-            // must also cover up to two retransmissions before each packet.
+            // At a low rate, a packet requests an ACK if `ack_every` packets would take more than half an RTO. The
+            // other half must cover a round trip, the requesting packet at the slowest rate, and the lag of the pacing
+            // timer for each packet. With NACKs, it must also cover up to two retransmissions before each packet.
             let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
             let slowest = (schedule.slowest_packet() + path.wire) * 2;
             let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);
@@ -266,7 +261,6 @@ fn lossless_schedule(
     )
 }
 
-/// All parameters except the RTO.
 fn ends(hears_nacks: impl Strategy<Value = bool>) -> impl Strategy<Value = RnicSrEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),

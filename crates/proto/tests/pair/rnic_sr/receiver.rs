@@ -9,7 +9,6 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// An [`RnicSrReceiver`] whose every answer is compared with the model's answer.
 pub struct CheckedReceiver {
     receiver: RnicSrReceiver,
     ack_every: u32,

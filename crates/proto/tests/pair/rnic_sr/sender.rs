@@ -11,13 +11,11 @@ use anabranch_proto::transport::{PayloadRange, RnicSrSender, Sender as _, Sender
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// An [`RnicSrSender`] whose every answer is compared with the model's answer.
 pub struct CheckedSender {
     sender: RnicSrSender,
     ends: RnicSrEnds,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     line_rate: Rate,
     planned: Vec<Planned>,

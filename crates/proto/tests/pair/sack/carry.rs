@@ -141,7 +141,7 @@ fn entropies_of_long_windows_are_remembered() {
     assert_eq!(evs, (0..1_000).collect::<Vec<u16>>());
 }
 
-/// Each entropy value of an ACK after the first takes 2 B.
+/// Each entropy value that an ACK carries in addition to its own takes 2 B.
 #[test]
 fn an_ack_is_as_long_as_what_it_brings() {
     let packets: Vec<Packet> = (0..100).map(data).collect();

@@ -24,13 +24,11 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// If there are only reordering, duplicates and marks, nothing is retransmitted.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {
@@ -291,7 +289,7 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
     ]
 }
 
-/// The balancer of MRC, whose probes only its own transport sends.
+/// The load balancer of MRC. Only the `mrc` transport sends its probes.
 pub fn mrc_balancer() -> impl Strategy<Value = LbConfig> {
     (1u32..=64, 1u32..=64, 0.0..=1.0, us(1..200), 1u32..4).prop_map(
         |(evs, active, min_active, interval, probe_successes)| {

@@ -8,7 +8,6 @@ use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`SackReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: SackReceiver,
     ack_every: u32,
@@ -32,7 +31,6 @@ struct Cause {
     sent_at: Time,
 }
 
-/// An answer that the model expects.
 #[derive(Clone, Debug)]
 enum Wanted {
     /// An ACK of these PSNs.
@@ -130,7 +128,7 @@ impl CheckedReceiver {
         Some(Wanted::Ack(cause, psns))
     }
 
-    /// Checks that an answer has the expected content, and that no bit is wrong.
+    /// Checks that an answer has the expected content, and that no bit of an ACK is wrong.
     fn check_answer(&self, answer: &Packet, wanted: &Wanted) -> Result<(), TestCaseError> {
         prop_assert_eq!((answer.qp, answer.dst, answer.marked), (QP, SENDER, false));
         match (answer.repr, wanted) {

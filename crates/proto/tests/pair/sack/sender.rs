@@ -13,12 +13,10 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`SackSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: SackSender,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     rto: Duration,
     balancer: LbConfig,
@@ -26,7 +24,7 @@ pub struct CheckedSender {
     /// Number of packets whose entropy values the sender keeps. It is a power of two, and large enough for all packets
     /// in flight.
     slots: u32,
-    /// The sender dropped the entropy values of earlier PSNs when it last made room for more packets.
+    /// The sender dropped the entropy values of PSNs below this one when it last enlarged `slots`.
     known_from: u32,
     first_ev: Option<u16>,
     /// The packets of all posted messages, indexed by PSN.
@@ -50,7 +48,6 @@ pub struct CheckedSender {
     acknowledged: Vec<usize>,
 }
 
-/// The model's record of a packet.
 struct Known {
     message: usize,
     of: u32,

@@ -18,13 +18,11 @@ use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
 
-/// Every message arrives once and is acknowledged once, soon after the last network fault.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// Nothing is retransmitted, whatever the delays, duplicates and marks, and however early the probes.
 #[test]
 fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
     check(lossless_schedule(true), |schedule| {
@@ -243,7 +241,6 @@ fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
     )
 }
 
-/// All parameters except the times.
 fn ends() -> impl Strategy<Value = StrackEnds> {
     let own = (1u32..=8, 8u32..=256)
         .prop_map(|(min_paths, max_paths)| LbConfig::Strack(StrackLbConfig { max_paths, min_paths }));

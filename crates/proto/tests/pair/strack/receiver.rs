@@ -8,7 +8,6 @@ use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 use anabranch_proto::{Packet, Repr, SackCause};
 use proptest::prelude::*;
 
-/// A [`StrackReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: StrackReceiver,
     sack_bytes: u64,
@@ -67,7 +66,7 @@ impl CheckedReceiver {
         (self.left[known.message] == 0).then_some(known.message)
     }
 
-    /// Checks that a SACK has the required content, whatever its cause, and that no bit is wrong.
+    /// Checks that a SACK has the required content, and that no bit of its bitmap is wrong.
     fn check_sack(&self, answer: &Packet, cause: &Packet, probe: bool) -> Result<(), TestCaseError> {
         let Repr::Sack { expected, base, received, bytes_received, out_of_order, cause: why, .. } =
             answer.repr

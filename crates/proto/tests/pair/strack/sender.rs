@@ -13,12 +13,10 @@ use anabranch_proto::{MAX_OUT_OF_ORDER, Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// A [`StrackSender`] whose every answer is compared with that of the model.
 pub struct CheckedSender {
     sender: StrackSender,
-    /// A copy of the sender's congestion control, which the model calls.
+    /// The model calls its own copies of the congestion control and the load balancer.
     cc: AnyCc,
-    /// A copy of the sender's load balancer, which the model calls.
     lb: AnyLb,
     rto: Duration,
     probe_after: Duration,
@@ -36,7 +34,6 @@ pub struct CheckedSender {
     next: u32,
     /// Whether each PSN below `next` is acknowledged.
     acked: Vec<bool>,
-    /// The number of acknowledged packets.
     acked_packets: u32,
     /// The lowest unacknowledged PSN.
     unacked: u32,
@@ -98,7 +95,7 @@ impl CheckedSender {
         }
     }
 
-    /// Equation 1. The received bytes can exceed the sent ones, if packets that were declared lost arrive after all.
+    /// Equation 1 of STrack. The received bytes can exceed the sent ones, if packets that were declared lost arrive.
     fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
     }

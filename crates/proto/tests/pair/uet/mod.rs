@@ -19,14 +19,12 @@ use sender::CheckedSender;
 /// Size in bytes of NACKs, probes, pulls and requests for credit.
 pub const CONTROL: u64 = 62;
 
-/// Every message arrives once and is acknowledged once, soon after the last fault.
 #[test]
 fn every_message_arrives_once_whatever_the_path_does() {
     check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
 }
 
-/// On a path that delays, duplicates and marks packets but loses none, no packet waits for a timeout. No gap counts as
-/// a loss, since losses are not inferred.
+/// Here no rule infers losses from gaps.
 #[test]
 fn a_path_that_loses_nothing_sees_no_retransmission() {
     check(harmless_schedule(), |schedule| {

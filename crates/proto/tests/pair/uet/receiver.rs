@@ -8,7 +8,6 @@ use anabranch_proto::transport::{Pull, PullPacer, Receiver as _, UetReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`UetReceiver`] whose every answer is compared with that of the model.
 pub struct CheckedReceiver {
     receiver: UetReceiver,
     planned: Vec<Planned>,
@@ -35,7 +34,6 @@ pub struct CheckedReceiver {
     granted: u64,
     /// The time of the last pull, and its bytes.
     last_pull: Option<(Time, u64)>,
-    /// The entropy value of the last pull.
     last_ev: Option<u16>,
 }
 

@@ -10,8 +10,7 @@ use anabranch_proto::transport::{PayloadRange, Sender as _, SenderCounters, UetC
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
-/// A [`UetSender`]. Each of its answers is compared with the answer of a model. The model calls its own copies of the
-/// congestion control and the load balancer.
+/// The model calls its own copies of the congestion control and the load balancer.
 pub struct CheckedSender {
     sender: UetSender,
     cc: AnyCc,
@@ -107,7 +106,7 @@ impl CheckedSender {
         (self.sent < self.posted && self.sent - self.unacked < self.config.mpr).then_some(self.sent)
     }
 
-    /// The number of the last pull for which data waits, by the sizes of the packets that wait. None without credit.
+    /// The number of the last pull that the waiting packets need. None without credit.
     fn target(&self) -> Option<u64> {
         let (bytes, is_speculative, pulled, window) = self.credit?;
         let waits = self.in_state(State::Lost).chain(self.sent..self.posted);
@@ -195,11 +194,11 @@ impl CheckedSender {
         Ok(whole)
     }
 
-    /// uet-htsim with `-sleek`. A recovery begins once max(min(`loss_windows` windows, MaxWnd), `loss_packets` packets)
-    /// have arrived out of order, or with the answer to a probe. It ends when all packets that were sent before its
-    /// beginning are acknowledged. In a recovery, each missing packet within a window from the cumulative PSN is
-    /// declared lost once. Unlike in uet-htsim, a higher PSN must have arrived or a later probe must have been
-    /// answered.
+    /// The rule of uet-htsim with `-sleek`. A recovery begins once max(min(`loss_windows` windows, MaxWnd),
+    /// `loss_packets` packets) have arrived out of order, or with the answer to a probe. It ends when all packets that
+    /// were sent before its beginning are acknowledged. In a recovery, each missing packet within a window from the
+    /// cumulative PSN is declared lost once. Unlike in uet-htsim, a higher PSN must have arrived, or a probe that was
+    /// sent after the packet must have been answered.
     fn infer(&mut self, now: Time, out_of_order: u16, is_probed: bool) {
         let UetConfig { loss_packets, loss_windows, .. } = self.config;
         if loss_packets == 0 || self.in_state(State::InFlight).next().is_none() {
