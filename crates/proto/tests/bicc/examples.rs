@@ -10,7 +10,7 @@ impl Esw {
         sent(&self.pass(data(qp, psn, dst), SENDER))
     }
 
-    /// Passes an answer of a host, which must be forwarded, and returns the other forwarded packets.
+    /// Passes an answer of a host and checks that it is forwarded. Returns the other forwarded packets.
     fn hear(&mut self, qp: u32, src: HostId, repr: Repr) -> Vec<Sent> {
         let packet = answer(qp, SENDER, repr);
         let out = self.pass(packet, src);

@@ -125,8 +125,8 @@ impl Adaptation {
         self.counts[3] += u32::from(is_trimmed);
     }
 
-    /// Handles the ends of periods up to `now`. After [`ENOUGH_PERIODS`] of them the share is 1, so that further periods
-    /// are skipped.
+    /// Handles the ends of periods up to `now`. After [`ENOUGH_PERIODS`] of them the share is 1, so that further
+    /// periods are skipped.
     fn advance(&mut self, now: Time) {
         let mut periods = 0;
         while now >= self.ends && periods < ENOUGH_PERIODS {

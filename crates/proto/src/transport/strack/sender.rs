@@ -112,8 +112,8 @@ impl StrackSender {
 
     /// Bytes in flight (STrack, equation 1).
     ///
-    /// A packet that was declared lost counts again once it is retransmitted. If the packet was not lost, the result is
-    /// too small by this packet from the count of its arrival until its retransmission, or until a SACK covers its PSN.
+    /// A packet that was declared lost counts again once it is retransmitted. If the packet was not lost, the result
+    /// may be too small by this packet until it is retransmitted or a SACK covers its PSN.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
@@ -438,7 +438,7 @@ impl Acknowledging for StrackSender {
     fn acknowledge_one(&mut self, psn: u32) {
         self.acked.insert(psn);
         if self.lost_count > 0 && self.lost.contains(psn) {
-            // The packet was not lost. The received bytes include it, so the sent bytes must include it too.
+            // The packet was not lost. The received bytes include the packet, so the sent bytes must include it too.
             self.lost.remove(psn);
             self.lost_count -= 1;
             self.sent += u64::from(self.outgoing.packet_info(psn).bytes);

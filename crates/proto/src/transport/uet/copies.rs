@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     /// MRC with one retry that leaves the timeout unchanged: three timeouts in a row give 1, 2 and 4 RTOs, and a NACK
-    /// restarts the original value.
+    /// restores the original timeout.
     #[test]
     fn a_nack_restarts_the_timeout_of_mrc() {
         let backoff = Backoff { linear: 1, doublings: 5, counts_timeouts: true };
