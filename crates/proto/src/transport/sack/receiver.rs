@@ -175,7 +175,7 @@ impl SackReceiver {
     fn record(&mut self, psn: u32, cause: Cause) {
         let (low, high) = (self.unacked_low.min(psn), self.unacked_high.max(psn));
         if self.unacked > 0 && high - low >= self.span {
-            // One ACK cannot cover both this packet and the earlier packets, so the earlier ones are acknowledged first.
+            // One ACK cannot cover both this packet and the earlier packets, so an ACK for the earlier ones goes first.
             let base = self.base();
             self.early = Some((base, self.carried(base), self.last));
             self.reset_unacked();
