@@ -79,7 +79,7 @@ kinds! {
 /// A user-defined transport with its parameters. These always include `payload`, `header`, `ack` and `rto`.
 pub type RegisteredTransport = Registered<TransportFactory>;
 
-/// The number of packets that one ACK answers at most.
+/// The largest number of packets that one ACK answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckInterval {
     /// The number of packets, at least 1.
@@ -101,8 +101,8 @@ impl AckInterval {
     }
 }
 
-/// The number of packets of `packet` bytes that a window admits if a packet is sent only if it fits into the window as
-/// a whole. It is at least 1, since one packet is always sent.
+/// The number of packets of `packet` bytes that a window admits if each of them must fit into the window as a whole. It
+/// is at least 1, since one packet may always be in flight.
 pub(crate) fn whole_packets(window: u64, packet: u64) -> u64 {
     (window / packet).max(1)
 }
@@ -264,8 +264,8 @@ interface! {
         fn trimmed_bytes(&self) -> Bytes {
             self.framing().header
         }
-        /// The least size of those packets whose sizes are not in [`framing`](Self::framing). By default it is the size
-        /// of an ACK.
+        /// The size of the smallest packet whose size is not in [`framing`](Self::framing). By default there is no such
+        /// packet, and the result is the size of an ACK.
         fn shortest_packet(&self) -> Bytes {
             self.framing().ack
         }
@@ -273,12 +273,7 @@ interface! {
         fn rto(&self) -> Span;
         /// The hardware state of a queue pair that tracks which of `packets` packets in flight arrived and which are
         /// lost, field by field. Two parts are not listed: the timer at the sender, and the cumulative PSN at both
-        /// hosts. DCP tracks messages instead of packets (section 4.5). Its cumulative MSNs are listed, and its state
-        /// does not grow with `packets`.
-        ///
-        /// A bitmap has a bit for each packet in flight. Only the bitmaps of the receivers of MP-RDMA, UET and MRC
-        /// have a fixed size. IRN has five bitmaps (DCP, Table 3), and other transports have one for each set of PSNs
-        /// that hardware must keep. The transmission time of a packet takes 32 bits.
+        /// hosts.
         fn tracking(&self, packets: u32) -> Vec<StateField>;
         /// Number of messages that the receiver tracks at the same time, with state of their own in
         /// [`tracking`](Self::tracking). None if the receiver tracks only packets.

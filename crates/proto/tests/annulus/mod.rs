@@ -7,7 +7,7 @@ use anabranch_proto::program::{
 };
 use anabranch_proto::{Packet, PathFacts, Repr, Span};
 
-/// A host of the ToR, another host of the same data centre, and a host of the other data centre.
+/// `SENDER` and `NEAR` are hosts of the same data centre. `FAR` is a host of another data centre.
 const SENDER: HostId = HostId(0);
 const NEAR: HostId = HostId(1);
 const FAR: HostId = HostId(2);
@@ -69,8 +69,6 @@ fn a_mark_becomes_a_cnp_at_once() {
     }
 }
 
-/// Each queue pair has its own interval, which starts with a CNP and not with a mark. A mark within the interval is
-/// cleared too.
 #[test]
 fn one_cnp_an_interval_for_each_queue_pair() {
     let mut annulus = annulus(&CONFIG);

@@ -1,5 +1,3 @@
-//! Step-by-step examples.
-
 use super::*;
 use anabranch_base::{Purpose, stream};
 use anabranch_proto::program::ProgramConfig;
@@ -12,7 +10,7 @@ impl Esw {
         sent(&self.pass(data(qp, psn, dst), SENDER))
     }
 
-    /// Passes an answer of a host, which must be forwarded, and returns the other forwarded packets.
+    /// Passes an answer of a host and checks that it is forwarded. Returns the other forwarded packets.
     fn hear(&mut self, qp: u32, src: HostId, repr: Repr) -> Vec<Sent> {
         let packet = answer(qp, SENDER, repr);
         let out = self.pass(packet, src);
@@ -99,7 +97,6 @@ fn a_window_below_a_packet_lets_one_after_another_pass() {
     assert_eq!(esw.hear(0, RECEIVER, ack(2)), [(0, 2)]);
 }
 
-/// Packets that stay within a data centre or leave this one are not held, and the answers to them do not count.
 #[test]
 fn only_what_comes_from_outside_counts() {
     let mut esw = Esw::new(&config(1, LONG));
@@ -134,7 +131,6 @@ fn one_data_centre_needs_no_loop() {
     assert_eq!([0, 1].map(|psn| esw.send(0, psn, RECEIVER).len()), [1, 1]);
 }
 
-/// Go-back-N: the ePSN of a NACK acknowledges the packets below it, and no more.
 #[test]
 fn a_nack_is_cumulative() {
     let mut esw = Esw::new(&config(4, LONG));
@@ -176,7 +172,6 @@ fn a_gap_before_the_switch_stops_nobody() {
     assert_eq!(esw.send(0, 4, RECEIVER), [(0, 7)]);
     assert_eq!(esw.send(0, 5, RECEIVER), [(1, 0)]);
     assert_eq!(esw.hear(1, RECEIVER, ack(1)), [(0, 0)]);
-    // PSNs 6 and 7 are still to be retransmitted.
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), [(0, 1)]);
     assert_eq!(esw.count("given_up_packets"), 5);
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 2), (0, 3), (0, 4)], "whatever copy it was for");
@@ -211,7 +206,6 @@ fn what_a_receiver_drops_counts_for_a_round_trip() {
     assert_eq!(esw.program.next_timeout(), Some(esw.now + LONG));
 }
 
-/// A copy that arrives at the switch after its packet was acknowledged counts as in flight until the next answer.
 #[test]
 fn duplicates_count_until_the_next_answer() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -226,7 +220,6 @@ fn duplicates_count_until_the_next_answer() {
     assert_eq!(esw.program.next_timeout(), None);
 }
 
-/// Two copies that waited together are both in flight afterwards. A third copy releases both.
 #[test]
 fn copies_that_waited_together_count_each() {
     let mut esw = Esw::new(&config(2, LONG));
@@ -238,7 +231,6 @@ fn copies_that_waited_together_count_each() {
     assert_eq!(esw.count("given_up_packets"), 2);
 }
 
-/// A packet for which no answer arrives counts as in flight until `release` has passed.
 #[test]
 fn what_nothing_is_heard_of_is_released_in_time() {
     let mut esw = Esw::new(&config(2, Duration::from_us(100)));
@@ -327,7 +319,6 @@ fn it_is_a_program_like_the_others() {
     assert_eq!(program.next_timeout(), Some(us(4_001)));
 }
 
-/// There is one counter and one queue for all hosts, so that packets to one host wait for packets to another.
 #[test]
 fn with_the_scope_of_a_switch_hosts_share_its_window() {
     let mut esw = Esw::new(&BiccConfig { scope: BiccScope::Switch, ..config(2, LONG) });
@@ -341,8 +332,7 @@ fn with_the_scope_of_a_switch_hosts_share_its_window() {
     assert_eq!(esw.count("max_in_flight_bytes"), 2 * u64::from(PACKET));
 }
 
-/// With `clear_marks`, the near-source loop clears the marks of packets that leave the data centre. The CNPs of the
-/// loop have no effect and are not simulated.
+/// The CNPs of the near-source loop are not simulated.
 #[test]
 fn the_near_source_loop_may_take_the_mark_away() {
     let (here, there) = (HostId(FIRST_OWN), HostId(FIRST_OWN - 1));

@@ -27,8 +27,8 @@ pub struct Plan {
     /// Probability that a packet is lost, for each of four paths: the long link in both directions, then the downlink
     /// and the uplink between the switch and the receivers.
     pub losses: [f64; 4],
-    /// The largest random delay of a packet in ns, on the same four paths. The packets of a queue pair keep their
-    /// order.
+    /// The largest random delay of a packet in ns, for each of the paths of `losses`. The packets of a queue pair keep
+    /// their order.
     pub lateness: [u32; 4],
     pub seed: u64,
 }
@@ -70,7 +70,7 @@ pub struct Fabric {
     ends: Vec<(AnySender, AnyReceiver)>,
     /// For each queue pair, whether a `Poll` is planned.
     polls: Vec<bool>,
-    /// For each queue pair, the time at which its last packet arrives on each path.
+    /// For each queue pair, the arrival time of its last packet on each path.
     last: Vec<[Time; 4]>,
     events: BTreeMap<(Time, u64), Event>,
     serial: u64,
@@ -242,7 +242,7 @@ impl Fabric {
 }
 
 impl Plan {
-    /// The sender and the receiver of a queue pair. All senders are on one host.
+    /// All senders are on one host.
     fn ends(&self, qp: u32) -> (AnySender, AnyReceiver) {
         let dst = HostId(FIRST_OWN + self.qps[qp as usize].0);
         let (payload, header, ack) = (Bytes(1_000), Bytes(48), Bytes(60));

@@ -103,8 +103,8 @@ impl Esw {
         }
     }
 
-    /// Passes a packet that arrives on the port of its queue pair. Returns the packets that are sent, starting with the
-    /// packet itself if it is forwarded immediately.
+    /// Lets a packet arrive at the switch. Returns the packets that are sent, starting with the packet itself if it is
+    /// forwarded immediately.
     fn pass(&mut self, packet: Packet, src: HostId) -> Vec<Packet> {
         let port = packet.qp.0 as u16 + 2;
         let at = Passage { now: self.now, src, port, from_host: false, to_host: false, ports: 4, queued: 0 };
@@ -126,7 +126,6 @@ impl Esw {
         self.emitted(out)
     }
 
-    /// Checks that the emitted packets are packets that were held.
     fn emitted(&mut self, out: Vec<Emitted>) -> Vec<Packet> {
         let take = |Emitted { packet, held }| {
             assert_eq!(held, Held::OutsideBuffer);

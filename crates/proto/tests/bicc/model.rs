@@ -11,7 +11,7 @@ pub struct Model {
     asked: std::collections::BTreeMap<u32, u32>,
     /// All packets in flight, in the order of forwarding.
     on_way: Vec<OnWay>,
-    /// The queues, indexed by host.
+    /// Indexed by host.
     queues: Vec<VecDeque<(Sent, u64)>>,
     pub given_up: u64,
     pub expired: u64,
@@ -40,7 +40,6 @@ impl Model {
         }
     }
 
-    /// Handles a packet from `src`, and returns the forwarded data packets.
     pub fn pass(&mut self, now: Time, packet: &Packet, src: HostId) -> Vec<Sent> {
         let qp = packet.qp.0;
         match packet.repr {
@@ -73,7 +72,6 @@ impl Model {
         }
     }
 
-    /// The packets that are forwarded because earlier ones expired.
     pub fn time_out(&mut self, now: Time) -> Vec<Sent> {
         let mut passed = Vec::new();
         while let Some(slot) = (0..self.on_way.len())

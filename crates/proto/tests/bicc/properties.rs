@@ -11,15 +11,12 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Packets may be lost on either side of the switch. Each step of the switch follows the model. Every message is
-    /// delivered, and at the end no packet is held or counts as in flight.
+    /// Packets may be lost on either side of the switch.
     #[test]
     fn no_window_leaks(plan in plans(true)) {
         finished(&plan, &run(&plan))?;
     }
 
-    /// Without losses and with long timers, no packet is given up, no packet expires, and no sender times out. This
-    /// holds even for small windows.
     #[test]
     fn without_losses_nothing_is_given_up(plan in plans(false)) {
         let plan = Plan { ack_every: 1, rto: LONG, release: LONG, ..plan };
@@ -33,8 +30,7 @@ proptest! {
 
 const LONG: Duration = Duration::from_us(1_000_000);
 
-/// The properties above are not vacuous. Lost packets do occupy the windows. Some packets are given up, and others
-/// expire.
+/// The properties above are not vacuous.
 #[test]
 fn windows_fill_with_what_is_lost() {
     for go_back_n in [true, false] {
@@ -101,7 +97,8 @@ fn finished(plan: &Plan, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The RTO is at least 4 ms, since senders would otherwise fill the queues with copies faster than they empty.
+/// The RTO is at least 4 ms. With a shorter RTO, senders would fill the queues with copies faster than the switch
+/// empties them.
 fn plans(with_losses: bool) -> impl Strategy<Value = Plan> {
     let messages = prop::collection::vec(prop_oneof![1u64..3_000, 1u64..20_000], 1..4);
     let qps = prop::collection::vec((0u32..3, messages), 1..6);

@@ -1,5 +1,3 @@
-//! The destination ToR, tested packet by packet.
-
 use super::*;
 
 #[test]

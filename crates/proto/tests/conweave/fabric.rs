@@ -1,5 +1,3 @@
-//! Tests of both ToRs over random paths.
-
 use super::*;
 use anabranch_base::Stream;
 use proptest::prelude::*;
@@ -12,11 +10,11 @@ struct Fabric {
     weather: Weather,
     events: BTreeMap<(Time, u64), Event>,
     serial: u64,
-    /// For each path, its current delay and the arrival of its last packet.
+    /// For each path, its current delay and the arrival time of its last packet.
     paths: Vec<(Duration, Time)>,
     sent: Vec<u32>,
     lost: u64,
-    /// The delivered PSNs, indexed by queue pair.
+    /// Indexed by queue pair.
     delivered: Vec<Vec<u32>>,
 }
 

@@ -1,5 +1,3 @@
-//! The source ToR, tested packet by packet.
-
 use super::*;
 
 #[test]

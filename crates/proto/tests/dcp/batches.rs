@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The retransmissions within `span`, if 16,000 packets were trimmed at its start. A PCIe round trip takes 1 us, and a
-/// batch has `batch` packets.
+/// The retransmissions within `span`, if 16,000 packets were trimmed at the start of the span. A PCIe round trip takes
+/// 1 us, and a batch has at most `batch` packets.
 fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
     let pcie = Span::Time(Duration::from_us(1));
     let mut sender = sender(DcpConfig { pcie, batch, ..config() });
@@ -47,7 +47,8 @@ fn one_fetch_for_each_packet_makes_four_gigabits() {
     );
 }
 
-/// A batch has min(16, len, awin / MTU) entries, and at least one.
+/// By DCP, section 4.3, a batch has min(16, len, awin / MTU) entries, where `len` is the length of the retransmission
+/// queue and `awin` is the room in the window. Here it has at least one.
 #[test]
 fn a_batch_is_bounded_by_the_queue_and_the_window() {
     let fetches = |headers: u32, window: u64, batch: u32| {
@@ -64,8 +65,8 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(16, HUGE, 16), 1);
     assert_eq!(fetches(17, HUGE, 16), 2);
     assert_eq!(fetches(17, HUGE, 1), 17);
-    // 100 packets were sent. Packets whose headers came back are no longer in flight. In a window of 104 packets, awin
-    // therefore has room for 36 packets, while 32 packets wait for retransmission.
+    // 100 packets were sent, and the 32 packets whose headers came back are no longer in flight. A window of 104
+    // packets therefore has room for 36 packets.
     assert_eq!(fetches(32, 104 * PACKET, 16), 2);
     // With a window of 80 packets there is no room, so that each of 17 fetches takes one entry. With 90 packets, the
     // first fetch takes the ten entries for which the window has room, and ten further fetches take one entry each.
@@ -75,7 +76,7 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(20, 90 * PACKET - 1, 16), 1 + 11);
 }
 
-/// Nothing is sent while a batch is fetched, not even new data. Entries that arrive meanwhile belong to the next batch.
+/// Entries that arrive while a batch is fetched belong to the next batch.
 #[test]
 fn a_fetch_holds_up_the_queue_pair() {
     let pcie = Span::Time(Duration::from_us(3));

@@ -26,7 +26,7 @@ const RTO: Duration = Duration::from_us(4_000);
 
 const FACTS: PathFacts = wide_facts(PACKET);
 
-/// Counter, tracking, quota and batch have the paper's sizes. Packets have 1,057 B.
+/// Counter, tracking, quota and batch have the paper's sizes.
 fn config() -> DcpConfig {
     DcpConfig {
         payload: Bytes(PAYLOAD),
@@ -138,7 +138,6 @@ fn state_in_bits() {
     assert_eq!(state.iter().map(|field| field.bits * field.count).sum::<u32>(), 24 * 8);
 }
 
-/// The common interface of transports, which a NIC uses, supports turns and packets that complete several messages.
 #[test]
 fn both_ends_behind_the_common_interface() {
     let transport = TransportConfig::Dcp(config());

@@ -47,7 +47,6 @@ fn unsignalled(packet: Packet) -> Packet {
 #[test]
 fn messages_complete_out_of_order_and_are_delivered_in_order() {
     let mut receiver = Receiver::new(config());
-    // PSNs 0 to 2 belong to message 20, PSNs 3 and 4 to message 10, and PSN 5 to message 30.
     let packet = |psn: u32| match psn {
         0..3 => data(psn, 20, 3, 0, 0),
         3..5 => data(psn, 10, 2, 1, 0),
@@ -141,8 +140,8 @@ fn a_new_round_counts_from_zero() {
     nothing(1, 3);
     nothing(0, 2);
     assert_eq!(receiver.take(&data(0, 7, 3, 0, 3)), (vec![ack(1)], vec![7]));
-    // The rRetryNo of each message starts with 0. Packets that were counted before the eMSN reached
-    // their message stay counted.
+    // The rRetryNo of each message starts with 0. Packets that were counted before the eMSN reached their message stay
+    // counted.
     assert_eq!(receiver.take(&data(3, 8, 2, 1, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(6, 9, 2, 2, 0)), (vec![], vec![]));
     assert_eq!(receiver.take(&data(4, 8, 2, 1, 0)), (vec![ack(2)], vec![8]));
@@ -161,7 +160,6 @@ fn an_old_round_may_complete_first() {
     assert_eq!(receiver.take(&data(1, 7, 2, 0, 1)), (vec![ack(2)], vec![]));
 }
 
-/// Also tests the time that an ACK echoes.
 #[test]
 fn one_cnp_in_an_interval_or_one_for_each_mark() {
     let marked = |psn| Packet { marked: true, ..data(psn, 7, 4, 0, 0) };
@@ -203,7 +201,7 @@ fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
 }
 
 /// In a new round of a message, only packets in excess of the message's largest earlier count are new. The number of
-/// new packets is thus bounded, even if the rounds never end. Packets of later messages are new immediately.
+/// new packets is thus bounded, even if the rounds never end.
 #[test]
 fn packets_of_a_later_round_are_not_new() {
     let mut receiver = Receiver::new(config());

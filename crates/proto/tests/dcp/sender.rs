@@ -1,5 +1,3 @@
-//! Tests of the packets that the sender sends, and of their times.
-
 use super::*;
 use anabranch_proto::cc::{AckReport, CcConfig, CongestionControl, DcqcnConfig, LossReport};
 use anabranch_proto::lb::LoadBalancer;
@@ -159,8 +157,7 @@ fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     assert_eq!(psns(&mut sender, us(0)), range(0..5));
 }
 
-/// A packet is sent even with the smallest window and the longest message. The bytes in flight do not exceed the
-/// window, or one packet if the window is smaller than a packet.
+/// The bytes in flight do not exceed the window, or one packet if the window is smaller than a packet.
 #[test]
 fn a_window_bounds_what_is_in_flight() {
     for window in [1, PACKET, 3 * PACKET, 7 * PACKET + 1, 40 * PACKET, 200 * PACKET] {
@@ -282,7 +279,7 @@ fn a_queue_pair_has_so_many_psns_and_msns() {
     sender.post(MessageId(1), (u64::from(u32::MAX) - 1) * PAYLOAD).unwrap();
     assert!(sender.post(MessageId(2), 2 * PAYLOAD).is_err());
     sender.post(MessageId(3), PAYLOAD).unwrap();
-    // The requests have three packets each, and a queue pair has at most 2^24 of them.
+    // Each request has at most three packets, and a queue pair has at most 2^24 requests.
     let mut sender = super::sender(DcpConfig { counter_bits: 2, ..config() });
     sender.post(MessageId(1), (u64::from(Msn::LIMIT) - 2) * 3 * PAYLOAD).unwrap();
     assert!(sender.post(MessageId(2), 7 * PAYLOAD).is_err());

@@ -4,12 +4,12 @@
 //! addition a packet needs credit, which the receiver grants in pull packets. Every receiving host paces its pulls at
 //! `pull_rate` and distributes them round robin ([`PullPacer`]). A new sender has a window of speculative credit, and
 //! the first ACK or NACK cancels the rest of this credit. Data packets carry a target, which is the number of the
-//! last pull for which the sender has data, at most a window ahead of its credit. A sender without credit sends its
-//! target in a request to send (RTS), and repeats the RTS after each RTO without an answer.
+//! last pull for which the sender has data. The target exceeds the number of the last pull that arrived by at most a
+//! window. A sender without credit sends its target in a request to send (RTS), and repeats the RTS after each RTO
+//! without an answer.
 //!
 //! The numbers of pulls and targets are cumulative, so that a later packet compensates for the loss of an earlier one.
-//! Their unit is a full packet, while EQDS counts bytes. In EQDS, too, one pull is for one packet, but here a short
-//! last packet costs as much as a full one.
+//! Credit is counted in packets, while EQDS counts bytes. A short last packet therefore costs as much as a full one.
 //!
 //! An RTS that is repeated after an RTO takes the next entropy value. The pulls of a receiver take the next entropy
 //! value when an RTS shows that the last pull has not arrived, because it was lost or is under way. A dead link on the
@@ -49,7 +49,6 @@ impl TransportProperties for EqdsConfig {
     framing_and_rto!();
 
     fn tracking(&self, packets: u32) -> Vec<StateField> {
-        // The numbers of pulls and targets take 20 bits each.
         let credit = ["granted", "target", "pulled", "told"].map(|name| StateField::new(name, 20, 1));
         let mut fields = vec![bitmap("received", packets), bitmap("acknowledged", packets), sent_at(packets)];
         fields.extend(credit);

@@ -17,9 +17,7 @@ pub(in crate::transport) const PULL_EVS: u16 = 128;
 /// pulls, and then [`pulled`](Self::pulled).
 #[derive(Clone, Debug)]
 pub struct PullPacer {
-    /// The rate at which pulls request data.
     rate: Rate,
-    /// The adaptation of the rate to the fabric's congestion. None if the rate is fixed.
     adaptation: Option<Adaptation>,
     /// The earliest time of the next pull.
     free_at: Time,
@@ -27,18 +25,18 @@ pub struct PullPacer {
     waiting: VecDeque<u32>,
 }
 
-/// The fraction of the rate at which pulls are sent. It is below 1 if an oversubscribed fabric carries no more (RCCC,
-/// as in uet-htsim).
+/// The adaptation of the pull rate to congestion in an oversubscribed fabric (RCCC, as in uet-htsim).
 #[derive(Clone, Debug)]
 struct Adaptation {
+    /// The pull rate, as a fraction of the full rate.
     share: f64,
     least_share: f64,
-    /// The moving average of the share of marked packets among the untrimmed ones.
+    /// The moving average of the fraction of untrimmed packets that are marked.
     marked: f64,
     /// Number of consecutive periods without a decrease, at most [`MOST_DOUBLINGS`].
     calm: u32,
     period: Duration,
-    /// The random numbers from which the length of each period is drawn. None if all periods have the same length.
+    /// None if all periods have the same length.
     random: Option<Stream>,
     ends: Time,
     /// Numbers of packets in the current period: all packets, untrimmed packets, marked untrimmed packets, and packets
@@ -52,7 +50,7 @@ impl PullPacer {
         PullPacer::at_rate(config.pull_rate.on(facts))
     }
 
-    /// A pacer with this rate, and without waiting receivers.
+    /// A pacer with this rate.
     pub fn at_rate(rate: Rate) -> Self {
         PullPacer { rate, adaptation: None, free_at: Time::ZERO, waiting: VecDeque::new() }
     }
@@ -127,7 +125,7 @@ impl Adaptation {
         self.counts[3] += u32::from(is_trimmed);
     }
 
-    /// Handles the period ends up to `now`. After enough periods without a packet the fraction is 1, so that further
+    /// Handles the ends of periods up to `now`. After [`ENOUGH_PERIODS`] of them the share is 1, so that further
     /// periods are skipped.
     fn advance(&mut self, now: Time) {
         let mut periods = 0;
@@ -149,11 +147,10 @@ impl Adaptation {
             .map_or(self.period, |random| Duration(self.period.0 - most / 2 + random.up_to(most)))
     }
 
-    /// The rule of uet-htsim. The fraction falls by the share of packets that were trimmed before the last hop. If the
-    /// average share of marked packets among untrimmed packets is above 0.3, the fraction is also multiplied by a
-    /// factor, which is smaller for a higher average. In a period without a decrease, the fraction rises by 0.01. If
-    /// no packet of the period is marked, the rise is doubled for each preceding period without a decrease, at most
-    /// [`MOST_DOUBLINGS`] times.
+    /// The rule of uet-htsim. The share falls by the fraction of packets that were trimmed before the last hop. If the
+    /// average `marked` is above 0.3, the share is also multiplied by a factor, which is smaller for a higher average.
+    /// In a period without a decrease, the share rises by 0.01. If no untrimmed packet of the period is marked, the
+    /// rise is doubled for each period since the last decrease, at most [`MOST_DOUBLINGS`] times.
     fn adapt(&mut self) {
         let [all, whole, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);
@@ -174,8 +171,8 @@ impl Adaptation {
     }
 }
 
-/// The number of doublings after which a rise brings the fraction to 1 in any case.
+/// The number of doublings after which a rise brings the share to 1 in any case.
 const MOST_DOUBLINGS: u32 = 7;
-/// A number of periods after which the fraction is 1 if only the first of the periods has packets. At most two periods
-/// lower the fraction, while the average share of marks falls. All later periods raise it.
+/// The share is 1 after this number of periods if only the first of them has packets. At most two of the periods lower
+/// the share, and the later ones raise it.
 const ENOUGH_PERIODS: u32 = MOST_DOUBLINGS + 3;

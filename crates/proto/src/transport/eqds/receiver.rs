@@ -17,11 +17,8 @@ pub struct EqdsReceiver {
     target: u32,
     /// The number of the last pull.
     granted: u32,
-    /// Whether the receiver is in the pacer's queue.
     is_queued: bool,
-    /// Whether the last pull must be sent again immediately.
     repeats_grant: bool,
-    /// The entropy value of pulls. It advances with each RTS whose demand was already granted.
     pull_ev: u16,
     packet_bytes: u64,
     answers: Answers,

@@ -19,7 +19,7 @@ pub struct EqdsSender {
     speculative: u32,
     /// The highest number of a pull that has arrived.
     pulled: u32,
-    /// The largest number of packets that a target may be ahead of the granted credit.
+    /// The largest number of packets by which a target exceeds `pulled`.
     window: u32,
     /// The last target that was sent to the receiver, or 0 if an RTS is to repeat it.
     announced: u32,
@@ -29,7 +29,6 @@ pub struct EqdsSender {
     rto: Duration,
     ends: Ends,
     rts_bytes: u16,
-    /// The entropy value of RTSs. It advances after each RTO without credit.
     rts_ev: u16,
 }
 
@@ -54,12 +53,12 @@ impl EqdsSender {
         }
     }
 
-    /// Number of packets that may be sent now.
+    /// Number of packets for which there is credit.
     pub fn credit(&self) -> u32 {
         self.credit + self.speculative
     }
 
-    /// The number of the last pull for which the sender has data, at most a window ahead of the granted credit (htsim,
+    /// The number of the last pull for which the sender has data. It exceeds `pulled` by at most `window` (htsim,
     /// `computePullTarget`).
     #[inline]
     fn target(&self) -> u32 {
@@ -78,7 +77,6 @@ impl EqdsSender {
     }
 }
 
-/// The largest window in packets.
 const MAX_WINDOW: u32 = 1 << 20;
 
 impl Sender for EqdsSender {
@@ -127,7 +125,7 @@ impl Sender for EqdsSender {
                 }
             }
             _ => {
-                // From the first ACK or NACK on, only pulls let data be sent (htsim, `clearSpeculativeCredit`).
+                // The first ACK or NACK cancels the speculative credit (htsim, `clearSpeculativeCredit`).
                 self.speculative = 0;
                 self.sack.handle_packet(now, packet);
             }

@@ -1,5 +1,3 @@
-//! Tests of the rules, then a test of sender, receiver and pacer over paths that lose, trim and delay packets.
-
 use super::*;
 use crate::cc::AnyCc;
 use crate::lb::{AnyLb, LbConfig, OpsConfig};
@@ -107,8 +105,6 @@ fn trajectory() {
     );
 }
 
-/// The first answer cancels the speculative credit. An RTS announces the rest of the demand, since no data can be
-/// sent.
 #[test]
 fn the_first_answer_ends_speculation() {
     let mut sender = sender();
@@ -120,8 +116,6 @@ fn the_first_answer_ends_speculation() {
     assert_eq!(all_out(&mut sender, at(2)), Vec::<String>::new(), "it is said once");
 }
 
-/// A receiver grants credit up to the demand, and counts trimmed packets as demand. If an RTS arrives for demand that
-/// was granted already, the receiver repeats the grant.
 #[test]
 fn a_receiver_grants_demand() {
     let mut receiver = EqdsReceiver::new(&config(), ENDS);
@@ -143,7 +137,6 @@ fn a_receiver_grants_demand() {
     assert_eq!(receiver.poll_transmit().map(|packet| say(&packet)), Some("pull 2".to_string()));
 }
 
-/// The sender never repeats a packet of which another copy has arrived, so the trimmed copy is no demand.
 #[test]
 fn a_trimmed_duplicate_is_no_demand() {
     let mut receiver = EqdsReceiver::new(&config(), ENDS);
@@ -172,8 +165,6 @@ fn the_pacer_takes_turns_at_its_rate() {
     assert_eq!((pacer.take_turn(at(7)), pacer.next_timeout()), (Some(7), None));
 }
 
-/// RCCC in an oversubscribed fabric. The pacer sees marks, then trims before the last hop, then a single mark, and
-/// then periods without marks or trims.
 #[test]
 fn an_adapting_pacer_follows_marks_and_trims() {
     let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(10), 0.01);
@@ -205,21 +196,19 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     // Periods without a decrease raise the share by 0.01, 0.02, 0.04 and 0.08.
     assert!((gap(&mut pacer, 42) - 10.0 / (0.8 + 0.03)).abs() < 0.01, "two periods");
     assert!((gap(&mut pacer, 60) - 10.0 / (0.8 + 0.15)).abs() < 0.01, "two more");
-    // A period with a mark raises it by only a hundredth.
+    // A period with a mark raises it by only 0.01.
     pacer.observe(at(61), &all_marked);
     for us in 62..70 {
         pacer.observe(at(us), &plain);
     }
     assert!((gap(&mut pacer, 71) - 10.0 / (0.95 + 0.01)).abs() < 0.01, "one mark");
-    // Without marks and trims, the share returns to 1.
     assert_eq!(gap(&mut pacer, 140), 10.0);
 }
 
-/// Hosts that adapt at the same times raise and lower their rates together. Each period is drawn, so that they do not.
 #[test]
 fn periods_of_an_adapting_pacer_are_drawn() {
     let marked = Packet::data(QpId(0), HostId(0), 1).with_bytes(1_000).with_mark(true);
-    // The first adaptation sets the share to 0.9. It shows at the first pull after the end of the period.
+    // The first adaptation sets the share to 0.9, which lengthens the gap after the next pull.
     let first_end = |entity: u64| {
         let mut pacer = PullPacer::at_rate(Rate::from_gbps(8)).adapting(Duration::from_us(100), 0.01);
         pacer.draw_periods(stream(1, entity, Purpose::PullPeriods));
@@ -265,8 +254,6 @@ impl Path {
     }
 }
 
-/// Every message is delivered and acknowledged once within 10 ms, whatever the path loses in the first millisecond.
-/// Data is sent only with credit, and pulls are never faster than the pacer's rate.
 #[test]
 fn delivers_over_a_path_that_loses() {
     for seed in 0..200 {

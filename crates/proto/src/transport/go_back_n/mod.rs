@@ -2,8 +2,8 @@
 //!
 //! The receiver accepts packets in order only. It acknowledges them cumulatively, with one ACK for `ack_every`
 //! packets. It answers a gap with a NACK, at most one per `nack_interval` for the same ePSN. The sender then restarts
-//! at the missing packet. DCQCN's notification point is in the receiver. Its reaction point, or any other congestion
-//! control, sets the sender's rate, window, or both.
+//! at the missing packet. DCQCN's notification point is in the receiver. The congestion control, for example DCQCN's
+//! reaction point, sets the sender's rate, window, or both.
 
 mod config;
 mod receiver;

@@ -15,7 +15,7 @@ pub struct GoBackNReceiver {
     expected: u32,
     /// Number of packets that arrived in order since the last ACK or NACK.
     unacked: u32,
-    /// Number of packets that have arrived of the message to which `expected` belongs.
+    /// Number of accepted packets of the message to which `expected` belongs.
     arrived: u32,
     ack_every: u32,
     due: Option<PendingAnswer>,
@@ -52,7 +52,6 @@ impl GoBackNReceiver {
 }
 
 impl Receiver for GoBackNReceiver {
-    /// An ACK echoes the mark of the packet that caused it. A NACK echoes no mark.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let (Packet { ev, marked, .. }, mut whole) = (*packet, None);

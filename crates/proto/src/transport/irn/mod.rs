@@ -38,6 +38,7 @@ impl TransportProperties for IrnConfig {
         Headers::Irn
     }
 
+    /// IRN has five bitmaps (DCP, Table 3).
     fn tracking(&self, packets: u32) -> Vec<StateField> {
         vec![StateField::new("bitmaps", 5, packets)]
     }

@@ -15,7 +15,7 @@ pub struct IrnReceiver {
     ack_every: u32,
     /// The PSN after the highest one that has arrived.
     highest: u32,
-    /// The packet for which an ACK is due, with its PSN.
+    /// The PSN of the packet for which an ACK is due, and the fields of the packet that the ACK echoes.
     ack_due: Option<(u32, Cause)>,
     open: InOrder,
     notification: NotificationPoint,

@@ -32,8 +32,8 @@ pub struct IrnSender {
     timeout_takes_all: bool,
     sack_takes_all: bool,
     recovery: Option<Recovery>,
-    /// The start of the RTO timer: the last new cumulative acknowledgement, a timeout, or the first packet after an
-    /// idle period.
+    /// The start of the RTO timer: the last new cumulative acknowledgement, the last timeout, or the first packet after
+    /// an idle period.
     since: Time,
     rto_low: Duration,
     rto_high: Duration,

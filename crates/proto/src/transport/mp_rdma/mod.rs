@@ -7,9 +7,9 @@
 //! (out-of-order aware path selection). A NACK or a timeout makes the sender restart at the lowest unacknowledged
 //! packet (go-back-N; DCP, section 3). PFC keeps the network lossless, and there is no DCQCN.
 //!
-//! The congestion control `mp-rdma` has the window, and the load balancer `mp-rdma` chooses the paths. Neither of them
-//! sees the state of the other. This transport knows how many packets an ACK clocks out, and reports the ACK to the
-//! balancer once for each of these packets. It ignores the rate of a congestion control.
+//! The congestion control `mp-rdma` has the window, and the load balancer `mp-rdma` chooses the paths. This transport
+//! determines how many packets an ACK clocks out, and reports the ACK to the balancer once for each of these packets.
+//! It ignores the rate of a congestion control.
 //!
 //! The text of the paper was not available, so that no section of it is cited. The code follows the abstract of the
 //! paper, later papers, and three public simulations where they agree. Where these sources differ or are silent, the
@@ -43,7 +43,7 @@ impl TransportProperties for MpRdmaConfig {
     framing_and_rto!();
 
     fn tracking(&self, _packets: u32) -> Vec<StateField> {
-        // The receiver has two bits for each of L packets, however many are in flight. The sender has only counters.
+        // The receiver has two bits for each of L packets, however many are in flight.
         let counters = ["inflate", "highest", "recovery"].map(|name| StateField::new(name, 24, 1));
         let mut fields = vec![StateField::new("bitmap", 2, self.bitmap)];
         fields.extend(counters);

@@ -21,13 +21,12 @@ pub struct MpRdmaReceiver {
     passed: u32,
     answers: Answers,
     answer: Option<Packet>,
-    /// The packets from `expected` to the highest PSN that arrived, in the slots of the paper's bitmap. According to
-    /// the sources, a slot marks the last packet of a message. Here it holds the message.
+    /// The accepted packets from `expected` on. In the sources, a slot of the bitmap marks the last packet of a
+    /// message. Here the slot holds the message.
     slots: VecDeque<Option<Slot>>,
     delivered: VecDeque<MessageId>,
 }
 
-/// The message of a packet, and its number of packets.
 #[derive(Clone, Copy)]
 struct Slot {
     message: MessageId,
@@ -60,7 +59,6 @@ impl Receiver for MpRdmaReceiver {
             return None;
         };
         let cause = Cause::new(packet, sent_at);
-        // A packet beyond the bitmap is dropped. Each such packet is answered with a NACK for the missing packet.
         if psn >= self.expected && psn - self.expected >= self.bitmap {
             self.answer = Some(self.answers.packet(packet.ev, cause.nack(self.expected)));
             return None;

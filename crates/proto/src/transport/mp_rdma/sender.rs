@@ -105,9 +105,7 @@ impl Sender for MpRdmaSender {
     /// snd_una) packets left. The available papers do not specify it.
     ///
     /// Room in the window is used immediately, even if no ACK clocks out packets for it. This applies to the initial
-    /// window, and to room that an ACK frees beyond the two packets that it may clock out. To avoid a burst, one
-    /// simulation uses such freed room with the following ACKs, or when a timer expires. Freed room is rare here,
-    /// since it needs timeouts or lost ACKs.
+    /// window, and to room that an ACK frees beyond the two packets that it may clock out.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.messages.end() || self.in_flight() >= self.window() {
@@ -225,8 +223,8 @@ impl Sender for MpRdmaSender {
         self.counters
     }
 
-    /// True, so that the driver reads the timeout after each received packet. A packet may stop the timer while a
-    /// go-back-N restart has not yet sent anything.
+    /// True, so that the driver reads the timeout after each received packet. If nothing was sent since a go-back-N
+    /// restart, the answer to the last stray packet stops the timer.
     #[inline]
     fn advances_timer(&self) -> bool {
         true
@@ -243,8 +241,7 @@ impl MpRdmaSender {
     }
 
     /// Number of packets in flight, as far as the sender can know. It is `snd_nxt - snd_una - inflate`, which public
-    /// simulations of MP-RDMA subtract from cwnd, plus `stray`. After a go-back-N restart, `stray` counts earlier
-    /// packets that may still be in flight.
+    /// simulations of MP-RDMA subtract from cwnd, plus `stray`.
     #[inline]
     fn in_flight(&self) -> u32 {
         self.stray + (self.next - self.unacked) - self.inflate
@@ -273,8 +270,8 @@ impl MpRdmaSender {
         }
         self.unacked = cumulative;
         if cumulative >= self.recovery {
-            // Everything that was sent before the restart has arrived. Lost packets will never be answered, and must
-            // not count for ever.
+            // Every PSN that was sent before the restart has arrived. Copies that were lost are never answered, and
+            // must not count for ever.
             self.stray = 0;
         }
         // After a go-back-N restart, more may have arrived than was retransmitted.

@@ -29,9 +29,7 @@ pub struct RnicSrSender {
     hears_nacks: bool,
     /// The missing packet that a NACK requested, until it is retransmitted.
     missing: Option<u32>,
-    /// The other packet that a NACK requests: the last one that was sent in order before the NACK arrived. There are
-    /// never more pending retransmissions than `missing` and `latest`. A later NACK requests these packets again or
-    /// acknowledges the missing packet, and no in-order packet is sent while a retransmission is pending.
+    /// The other packet that a NACK requests: the last one that was sent in order before the NACK arrived.
     latest: Option<u32>,
     /// The time until which a retransmission blocks the transmit path.
     blocked_until: Time,

@@ -122,7 +122,6 @@ impl Receiver for SackReceiver {
 }
 
 impl SackReceiver {
-    /// Whether the packet with this PSN has arrived.
     #[inline]
     pub(in crate::transport) fn has(&mut self, psn: u32) -> bool {
         self.arrivals.contains(psn)
@@ -152,8 +151,7 @@ impl SackReceiver {
     ///
     /// The simulators published with REPS and by UET (uet-htsim) have this base too, with an exception. Their base is
     /// the packet's own PSN if the packet was ECN-marked or requested an ACK. Retransmissions and packets that fill
-    /// the window request an ACK there. With this exception, OPS over failed uplinks takes 4 % longer in the mean and
-    /// 11 % longer at P99.
+    /// the window request an ACK there.
     #[inline]
     fn base(&self) -> u32 {
         let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
@@ -177,7 +175,7 @@ impl SackReceiver {
     fn record(&mut self, psn: u32, cause: Cause) {
         let (low, high) = (self.unacked_low.min(psn), self.unacked_high.max(psn));
         if self.unacked > 0 && high - low >= self.span {
-            // One ACK cannot cover both this packet and the earlier ones, so the latter are acknowledged first.
+            // One ACK cannot cover both this packet and the earlier packets, so an ACK for the earlier ones goes first.
             let base = self.base();
             self.early = Some((base, self.carried(base), self.last));
             self.reset_unacked();

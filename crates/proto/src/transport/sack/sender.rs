@@ -53,8 +53,8 @@ pub struct SackSender {
     sent_at: Vec<Time>,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// The congestion control. It comes after the load balancer in the order of the fields, since packets touch only
-    /// its first bytes if it is window-based.
+    /// This field follows the load balancer, since packets touch only the first bytes of a window-based congestion
+    /// control.
     cc: AnyCc,
     later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
@@ -398,7 +398,7 @@ impl SackSender {
         self.poll_transmit(now)
     }
 
-    /// Removes the first packet in `lost` as long as it is acknowledged.
+    /// Removes acknowledged packets from the front of `lost`.
     fn forget_acknowledged_losses(&mut self) {
         while let Some(&psn) = self.lost.front()
             && (psn < self.unacked || self.acked.contains(psn))

@@ -55,8 +55,8 @@ impl TransportProperties for StrackConfig {
         vec![("transport.rto", self.rto), ("transport.probe_after", self.probe_after)]
     }
 
-    /// Only the SACK of the latest probe counts, and the next probe is due after `probe_after`.
-    /// Times in different units have no order before the fabric is known.
+    /// Only the SACK of the latest probe counts, and the next probe is due after `probe_after`. Times in different
+    /// units have no order before the fabric is known.
     fn check_together(&self) -> Result<(), Conflict> {
         if self.probe_rtt.partial_cmp(&self.probe_after) != Some(Ordering::Greater) {
             return Ok(());

@@ -121,8 +121,8 @@ impl StrackReceiver {
     /// The first PSN of the segment that contains `psn`. The bitmap starts at the ePSN and is divided into segments
     /// of 64 PSNs. For a PSN below the ePSN, the first segment is used.
     ///
-    /// A lost SACK needs no repetition, since the bytes in flight follow `bytes_recvd` and losses follow the
-    /// out-of-order count (section 3.3.2).
+    /// A lost SACK needs no repetition, since the sender derives the bytes in flight and the losses from the counts in
+    /// later SACKs (section 3.3.2).
     #[inline]
     fn segment_of(&self, psn: u32) -> u32 {
         self.arrivals.expected + psn.saturating_sub(self.arrivals.expected) / 64 * 64

@@ -29,7 +29,7 @@ pub struct StrackSender {
     /// Bytes on the wire of the PSNs that were sent. Each PSN counts once, and a lost PSN that waits for
     /// retransmission does not count.
     sent: u64,
-    /// `bytes_recvd` of the newest SACK in full. The wire carries its lower 32 bits.
+    /// `bytes_recvd` of the newest SACK, extended from the 32 bits of the wire to 64 bits.
     received: u64,
     /// ePSN: every PSN below it is acknowledged.
     unacked: u32,
@@ -112,8 +112,8 @@ impl StrackSender {
 
     /// Bytes in flight (STrack, equation 1).
     ///
-    /// A packet that was declared lost counts again once it is retransmitted. If the lost packet arrives before its
-    /// retransmission, the result is too small by that packet until a SACK covers its PSN.
+    /// A packet that was declared lost counts again once it is retransmitted. If the packet was not lost, the result
+    /// may be too small by this packet until it is retransmitted or a SACK covers its PSN.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.received)
@@ -290,8 +290,7 @@ impl StrackSender {
 
     /// Whether nothing more can be sent before a SACK arrives. Some packets request an ACK (section 3.3.1, condition
     /// 4), but the paper does not specify which. Here they are the packets after which the sender is blocked. Without
-    /// these requests, a sender with a window below `sack_bytes` would wait for a probe. A sender that is limited by
-    /// its window thus gets additional SACKs, but at most one per packet.
+    /// these requests, a sender with a window below `sack_bytes` would wait for a probe.
     #[inline]
     fn is_blocked(&self) -> bool {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
@@ -439,7 +438,7 @@ impl Acknowledging for StrackSender {
     fn acknowledge_one(&mut self, psn: u32) {
         self.acked.insert(psn);
         if self.lost_count > 0 && self.lost.contains(psn) {
-            // The packet was not lost. The received bytes include it, so the sent bytes must include it too.
+            // The packet was not lost. The received bytes include the packet, so the sent bytes must include it too.
             self.lost.remove(psn);
             self.lost_count -= 1;
             self.sent += u64::from(self.outgoing.packet_info(psn).bytes);

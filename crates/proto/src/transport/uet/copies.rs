@@ -22,8 +22,8 @@ const FIRST_SLOTS: usize = 128;
 pub(super) struct Copies {
     /// The last copy of each packet, at the index of its PSN modulo the length of the ring.
     ring: Vec<Sent>,
-    /// The times at which retransmissions time out, with their PSNs. When an entry reaches the front and its packet is
-    /// no longer in flight, the owner removes the entry.
+    /// The times at which retransmissions time out, with their PSNs. Some entries are outdated. The owner removes such
+    /// an entry when it reaches the front.
     resent: BinaryHeap<Reverse<(Time, u32)>>,
     rto: Duration,
     backoff: Backoff,
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     /// MRC with one retry that leaves the timeout unchanged: three timeouts in a row give 1, 2 and 4 RTOs, and a NACK
-    /// restarts the original value.
+    /// restores the original timeout.
     #[test]
     fn a_nack_restarts_the_timeout_of_mrc() {
         let backoff = Backoff { linear: 1, doublings: 5, counts_timeouts: true };

@@ -71,7 +71,7 @@ fn units(bytes: u64) -> u32 {
 pub(super) struct Credit {
     /// Bytes that may be sent. The last packet may overdraw them, so that they may be negative.
     bytes: i64,
-    /// Bytes of the packets that wait: those that were never sent, and the lost ones.
+    /// Bytes of the packets that were never sent, or were declared lost and not yet retransmitted.
     pub waiting: u64,
     is_speculative: bool,
     /// The highest number of a pull that has arrived. Pulls are numbered by the units of credit that they have
@@ -168,12 +168,10 @@ pub(super) struct Grants {
     /// The number of the last pull for which the source has data.
     target: u32,
     granted: u32,
-    /// Whether the receiver is in the pacer's queue.
     is_queued: bool,
     repeats: bool,
     most: u32,
     packet: u32,
-    /// The entropy value of the next pull.
     ev: u16,
     answers: Answers,
 }

@@ -22,8 +22,8 @@ pub struct UetReceiver {
     bytes_received: u64,
     /// ooo_count: distinct data packets that arrived since the ePSN last advanced.
     out_of_order: u16,
-    /// Bytes that arrived since the last ACK that answered no probe, duplicates included. They count towards the next
-    /// ACK. Each packet counts as at least [`LEAST_COUNTED`].
+    /// Bytes that arrived since the last ACK that answered no probe, duplicates included. Each packet counts as at
+    /// least [`LEAST_COUNTED`].
     bytes_since_ack: u64,
     /// The lowest and the highest PSN that arrived since the last ACK that answered no probe, and the last packet.
     /// The bitmap of one ACK can cover both PSNs. None if no packet arrived since then.
@@ -140,8 +140,8 @@ impl Receiver for UetReceiver {
                     u64::from(packet.wire_bytes).saturating_sub(self.uncounted).max(LEAST_COUNTED);
                 // The rules are those of UET 1.0.3, section 3.5. Like uet-htsim, the receiver also acknowledges three
                 // kinds of packets immediately: the first packet, retransmissions, and the packet that closes the gap
-                // below a packet with an ACK request. Without this rule, the tail of a sprayed message would wait for
-                // its timeout.
+                // below a packet with an ACK request. Without the ACK of a closed gap, the tail of a sprayed message
+                // would wait for its timeout.
                 let closes_gap = self.requested_end > 0 && self.arrivals.expected >= self.requested_end;
                 if ack_now && psn >= self.arrivals.expected {
                     self.requested_end = self.requested_end.max(psn + 1);

@@ -558,8 +558,8 @@ impl Acknowledging for UetSender {
             self.note_arrival(psn);
         }
         if self.is_lost(psn) {
-            // The packet was not lost. The received bytes include it, so the sent bytes must include it too. UET leaves
-            // it subtracted twice, which makes the window too wide by this packet.
+            // The packet was not lost. The received bytes include it, so the sent bytes must include it too. UET
+            // subtracts the packet twice, which makes the window too wide by this packet.
             self.lost.remove(psn);
             self.lost_count -= 1;
             let bytes = self.outgoing.packet_info(psn).bytes;
