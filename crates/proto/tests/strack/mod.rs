@@ -46,7 +46,6 @@ fn config() -> StrackConfig {
     }
 }
 
-/// The bitmap of a SACK with these bits set.
 fn bits(set: impl IntoIterator<Item = u32>) -> u64 {
     set.into_iter().fold(0, |bits, bit| bits | 1 << bit)
 }

@@ -55,7 +55,7 @@ fn a_marked_packet_becomes_a_cnp_and_goes_on_unmarked() {
     assert_eq!(counters.map(|name| esw.counter(name)), [1, 1, 0, 0]);
 }
 
-/// Section VII-D: even the first packet can cause a CNP, since its entry already exists.
+/// Section VII-D.
 #[test]
 fn the_entry_is_there_before_the_first_packet() {
     let us = |us| Span::Time(Duration::from_us(us));
@@ -395,8 +395,6 @@ impl Esw {
         out
     }
 
-    /// Passes a marked packet of the sender. Returns whether its mark is still set, and the number of CNPs that the
-    /// switch sends.
     fn mark(&mut self, now: Time, qp: QpId) -> (bool, usize) {
         let mut packet = marked(qp, 0);
         let out = self.egress(now, SENDER, &mut packet);
