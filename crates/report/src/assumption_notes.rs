@@ -6,9 +6,8 @@ use crate::points::by_finding;
 use anabranch_base::Duration;
 use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 
-/// A note lists at most this many sets of timeouts with their sweep points. Another note lists at most this many groups
-/// of schemes that behaved alike at some points only. For more sets of timeouts, the note gives the range of the
-/// timeouts. For more groups, the note gives the number of groups that it does not list.
+/// The largest number of sets of timeouts that a note lists with their sweep points. Also the largest number of groups
+/// of schemes that behaved alike at some points only and that a note lists.
 const MOST: usize = 4;
 
 /// The notes on a result set. `points` has the facts about its scenario at each point of the sweep.

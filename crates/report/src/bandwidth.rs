@@ -66,12 +66,10 @@ pub(crate) fn tables(set: &ResultSet) -> Vec<Table> {
     tables
 }
 
-/// The titles of the columns.
 pub(crate) const TITLES: [&str; 4] = ["size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"];
-/// The title of the column of the choices.
 pub(crate) const CHOSEN: &str = "chosen by NCCL's model";
 
-/// The tables as text, with a caveat below them. Empty if there is none.
+/// The tables as text, with the caveat below them. Empty if there are no tables.
 pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
     let tables = tables(set);
     let mut text = String::new();

@@ -34,8 +34,8 @@ pub struct Comparison {
     /// The keys of the resolved scenarios whose values differ, each with its value in every set, or `None` if a set
     /// lacks the key. If some set lacks a scheme, the keys of this scheme are left out.
     pub differences: Vec<(String, Vec<Option<String>>)>,
-    /// The schemes, points and seeds that are not compared because some set lacks them, and those whose times are not
-    /// compared because messages or jobs did not finish.
+    /// The schemes, points and seeds that are not compared because some set lacks them, and the runs whose times are
+    /// not compared because messages or jobs did not finish.
     pub left_out: Vec<String>,
     /// The compared quantities.
     pub rows: Vec<ComparedRow>,
@@ -62,7 +62,6 @@ pub struct ComparedRow {
 }
 
 impl ComparedRow {
-    /// Whether set number `place` equals the first set at every seed.
     fn is_as_the_first(&self, place: usize) -> bool {
         self.equal[place - 1]
     }
@@ -151,7 +150,6 @@ fn point(sweep: &BTreeMap<String, Value>) -> String {
     sweep.iter().map(|(name, value)| format!(", {name} = {value}")).collect()
 }
 
-/// All quantities of one scheme at one point of the sweep.
 fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Vec<ComparedRow> {
     let all: BTreeSet<u64> = sets.iter().flat_map(|group| group.runs().map(|run| run.seed)).collect();
     let (seeds, alone): (Vec<u64>, Vec<u64>) =

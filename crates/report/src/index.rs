@@ -30,7 +30,7 @@ struct CachedSeries {
 }
 
 impl<'a> Index<'a> {
-    /// Builds the index. Rows that refer to a run that does not exist are left out.
+    /// Rows that refer to a run that does not exist are left out.
     pub(crate) fn new(set: &'a ResultSet) -> Index<'a> {
         let mut flows = vec![Vec::new(); set.runs.len()];
         for flow in &set.flows {

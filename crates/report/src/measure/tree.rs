@@ -91,7 +91,6 @@ pub(super) enum Function {
     Field(&'static str),
     /// A number that a scheme or a model added to the results.
     Extra(Word),
-    /// A statistic over the points of a series.
     Series { statistic: Statistic, points: Points },
     /// The time at which curves settle, or the time during which they are near a value.
     Curve {
@@ -170,7 +169,6 @@ pub(super) struct Word {
 }
 
 impl Node {
-    /// The direct children of this node.
     fn below(&self) -> Vec<&Node> {
         match &self.kind {
             NodeKind::Number(_) | NodeKind::Call(_) => Vec::new(),

@@ -126,7 +126,7 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     pictures
 }
 
-/// The swept parameters, except the one on the x axis and those whose value is determined by that one.
+/// The swept parameters without the parameter on the x axis and without the parameters whose value follows from it.
 fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
     let follows = |name: &str| {
         let mut at = BTreeMap::new();

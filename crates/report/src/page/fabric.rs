@@ -10,7 +10,6 @@ use std::fmt::Write as _;
 const MOST_BOXES: u32 = 12;
 /// The largest number of planes that have a picture.
 const MOST_PLANES: usize = 4;
-/// The width of a picture.
 const WIDTH: u32 = 300;
 /// The distance from one tier to the next.
 const TIER: u32 = 84;
@@ -316,7 +315,6 @@ mod tests {
         );
     }
 
-    /// The others are like a plane without faults only if they have none either.
     #[test]
     fn of_many_planes_with_faults_a_few_are_shown() {
         let mut set = set(8);
