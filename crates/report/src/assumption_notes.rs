@@ -211,7 +211,6 @@ mod tests {
         super::notes(set, &set.facts.points)
     }
 
-    /// Runs of schemes `a` and `b` at each value of a swept parameter.
     fn swept(key: &str, values: &[&str]) -> ResultSet {
         let mut whole = ResultSet::default();
         for value in values {
@@ -332,7 +331,6 @@ mod tests {
                 "fault.1 comes at the same moment at every seed: what its moment does is in no interval (sweep fault.1.at)."
             ]
         );
-        // Faults that differ between points are counted as well.
         let mut found = swept("fault.0.kind", &["link-down", "link-flap"]);
         set_scenario(
             &mut found,

@@ -94,7 +94,7 @@ fn evaluate(
     Ok((ClaimResult::Evaluated { measured, outcome }, spread))
 }
 
-/// The error without the text of the measure. That text may be long, and the row contains it already.
+/// The text of the measure is left out, because the row already contains it.
 fn beside_its_measure(error: &MeasureError) -> String {
     format!("{} (column {} of the measure)", error.message, error.column)
 }
@@ -255,7 +255,6 @@ mod tests {
         assert_eq!(at_most(1.04, 1.061), Outcome::Holds);
     }
 
-    /// A claim of kind `order` for [`two_schemes`] or results derived from it.
     fn order(measure: &str) -> ClaimSpec {
         ClaimSpec {
             says: "REPS is faster".into(),
@@ -317,7 +316,6 @@ mod tests {
         assert_eq!(judged(everywhere, &set).2.comparisons.len(), 2);
     }
 
-    /// The rule in words has an entry for every kind, and for every outcome except `holds`.
     #[test]
     fn the_rule_in_words_is_whole() {
         let named: Vec<&str> = RULE.iter().map(|(name, _)| *name).collect();

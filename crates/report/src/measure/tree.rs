@@ -87,7 +87,6 @@ pub(super) struct Call {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Function {
-    /// A field of the runs.
     Field(&'static str),
     /// A number that a scheme or a model added to the results.
     Extra(Word),
@@ -124,7 +123,6 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Whether points of `entity` are used.
     pub(super) fn is_of(&self, entity: &str) -> bool {
         self.entity.as_ref().is_none_or(|known| covers(known, entity))
     }
@@ -137,9 +135,7 @@ impl Points {
 /// The result of a function of a whole curve, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CurveMeasure {
-    /// The time from which the curve stays near a value.
     Settles,
-    /// The total time during which the curve is near a value.
     Near,
 }
 
@@ -152,7 +148,6 @@ pub(super) enum Quantity {
     Slowdown,
     /// Collective completion time of a job in microseconds.
     Cct,
-    /// The number of retransmitted data packets of a message.
     Retransmissions,
     /// The number of retransmitted data packets of a message divided by the number of packets of the message.
     RetransmittedShare,
@@ -245,7 +240,6 @@ impl Quantity {
         matches!(self, Quantity::Retransmissions | Quantity::RetransmittedShare | Quantity::Timeouts)
     }
 
-    /// The name of the items that have this quantity, in the plural.
     pub(super) fn plural(self) -> &'static str {
         if self == Quantity::Cct { "jobs" } else { "messages" }
     }

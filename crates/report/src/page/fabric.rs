@@ -6,9 +6,7 @@ use crate::labels::bytes;
 use anabranch_results::{FabricFacts, PlaneFacts, ResultSet, RunRow, TierFacts};
 use std::fmt::Write as _;
 
-/// The largest number of boxes of a tier.
 const MOST_BOXES: u32 = 12;
-/// The largest number of planes that have a picture.
 const MOST_PLANES: usize = 4;
 const WIDTH: u32 = 300;
 /// The distance from one tier to the next.

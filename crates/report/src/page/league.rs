@@ -21,7 +21,6 @@ pub struct LeagueEntry {
     title: String,
     /// The size of the scenario's runs, as text.
     sizes: String,
-    /// The link to the page of the scenario's results.
     page: Option<String>,
     quantity: Quantity,
     verdict: Verdict,

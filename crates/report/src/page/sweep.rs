@@ -99,12 +99,10 @@ struct Traces {
     data: Vec<Json>,
     /// The smallest value above zero, and the largest value.
     range: (f64, f64),
-    /// Whether some point has several seeds.
     has_seeds: bool,
 }
 
 impl Traces {
-    /// Adds a trace through the means of `points`, with whiskers if there are several seeds.
     fn add(&mut self, mut trace: Json, points: &[(Json, Vec<f64>)]) {
         let column = |statistic: Statistic| -> Vec<f64> {
             points.iter().filter_map(|(_, numbers)| statistic.of(numbers)).collect()
