@@ -218,7 +218,7 @@ fn ratio(first: &[f64], other: &[f64]) -> Option<Ratio> {
 /// The keys whose values are not the same in all resolved scenarios.
 fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>>)> {
     let flat: Vec<BTreeMap<String, String>> = sets.iter().map(|(_, set)| set.scenario_keys()).collect();
-    // If a set lacks a scheme, every key of that scheme would differ. The missing scheme is reported elsewhere.
+    // If a set lacks a scheme, every key of the scheme would differ. `left_out` already names the scheme.
     let lacks = |key: &&String| {
         let Some((name, _)) = key.strip_prefix("scheme.").and_then(|rest| rest.split_once('.')) else {
             return false;
@@ -279,10 +279,9 @@ impl Comparison {
         rows
     }
 
-    /// The answer: for each set except the first, a sentence that compares it with the first set. The sentence compares
-    /// the completion times of the slowest jobs or messages, or states that both sets are equal in every quantity. If
-    /// there are many schemes, the sentence names those that differ most, and a note names the others. Notes begin with
-    /// `Note:`.
+    /// The answer: for each set except the first, a sentence that compares the completion times of the slowest jobs or
+    /// messages with the first set, or states that both sets are equal in every quantity. If there are many schemes, the
+    /// sentence names the schemes that differ most, and a note names the others. Notes begin with `Note:`.
     pub fn verdict(&self) -> Vec<String> {
         self.answer().lines()
     }

@@ -163,7 +163,6 @@ fn counters_of_overtaken_sacks_mean_nothing() {
     assert!(sender.is_recovering());
 }
 
-/// Lost packets are retransmitted as far as the window allows, from the lowest PSN on.
 #[test]
 fn lost_packets_wait_for_the_window() {
     let mut sender = sender(8, 100);

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const CLIENT: HostId = HostId(3);
 const SERVER: HostId = HostId(20);
 
-/// Tests figure 5, segment by segment.
+/// Figure 5, segment by segment.
 #[test]
 fn a_client_dials_twice_and_the_control_plane_hears_of_it_once() {
     let mut monitor = monitor();

@@ -268,7 +268,6 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Lets the sender's ToR send a packet along a path.
     fn spray(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(SENDER, true, false);
@@ -293,7 +292,6 @@ impl<'a> Fabric<'a> {
         self.at(arrival, Event::AtDestinationTor(packet));
     }
 
-    /// Lets the receiver's ToR put a packet into the queue to the receiver.
     fn queue_up(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(SENDER, false, true);

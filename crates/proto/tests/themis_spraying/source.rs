@@ -141,7 +141,6 @@ fn signals_for_strangers_are_cleared() {
     assert_eq!(tor.spray(3), own);
 }
 
-/// A ToR is the source of some queue pairs and the destination of others.
 #[test]
 fn one_instance_is_source_and_destination() {
     let mut tor = Tor::new(&PAPER, 2);

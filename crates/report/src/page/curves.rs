@@ -62,7 +62,7 @@ impl Curve<'_> {
     }
 }
 
-/// The dimensions whose values have separate curves: those that the plot specifies, or the default.
+/// The dimensions whose values have separate curves. The plot specifies them, or the default applies.
 pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
     if !spec.per.is_empty() {
         return spec.per.iter().map(String::as_str).collect();

@@ -104,8 +104,8 @@ struct Shown {
     like: usize,
 }
 
-/// The planes that have a picture: all, if there are at most [`MOST_PLANES`]. Otherwise they are the one with the
-/// longest queue, the first few of those with a fault, and the first one of the others.
+/// If there are at most [`MOST_PLANES`] planes, all have a picture. Otherwise the plane with the longest queue has one,
+/// and the first few planes with a fault, and the first plane without either.
 fn shown(facts: &FabricFacts, hot: Option<Hot>) -> Shown {
     let all = 0..facts.planes.len();
     if all.len() <= MOST_PLANES {

@@ -213,7 +213,7 @@ pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u6
         }
     }
     let shared = entries_of_all(entries, &schemes);
-    // Schemes that ran in only a few scenarios come last. Schemes without a mean come directly before them.
+    // Schemes that ran in few scenarios come last. Among the others, schemes without a mean come last.
     schemes.sort_by(|one, other| {
         let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
         ran_in_few(entries, one).cmp(&ran_in_few(entries, other)).then(mean(one).total_cmp(&mean(other)))
@@ -266,8 +266,8 @@ fn ran_in_few(entries: &[LeagueEntry], scheme: &str) -> bool {
     2 * entries.iter().filter(|entry| entry.row(scheme).is_some()).count() < entries.len()
 }
 
-/// The scenarios in which every scheme ran. A scheme that ran in only a few scenarios is not taken into account. Means
-/// over different scenarios could not be compared.
+/// The scenarios in which every scheme ran, apart from the schemes that [ran in few](ran_in_few). Means over different
+/// scenarios could not be compared.
 fn entries_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a LeagueEntry> {
     let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !ran_in_few(entries, scheme)).collect();
     entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
@@ -370,8 +370,8 @@ fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) 
     html + "</tbody></table></div></section>\n"
 }
 
-/// The table of the systems of the papers: their results with the settings of their own papers, next to their results
-/// with the common settings.
+/// The table of the systems whose results with the settings of their own papers are next to the results with the common
+/// settings.
 fn on_own_ground(entries: &[LeagueEntry]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
     for own in entries.iter().flat_map(|entry| &entry.own) {
