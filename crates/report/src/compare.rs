@@ -279,9 +279,9 @@ impl Comparison {
         rows
     }
 
-    /// The answer: for each set except the first, a sentence that compares the completion times of the slowest jobs or
-    /// messages with the first set, or states that both sets are equal in every quantity. If there are many schemes, the
-    /// sentence names the schemes that differ most, and a note names the others. Notes begin with `Note:`.
+    /// The answer: a sentence for each set except the first. It compares the completion times of the slowest jobs or
+    /// messages with the first set, or states that both sets are equal in every quantity. If there are many schemes, it
+    /// names the schemes that differ most, and a note names the others. Notes begin with `Note:`.
     pub fn verdict(&self) -> Vec<String> {
         self.answer().lines()
     }

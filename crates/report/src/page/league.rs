@@ -370,8 +370,8 @@ fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) 
     html + "</tbody></table></div></section>\n"
 }
 
-/// The table of the systems whose results with the settings of their own papers are next to the results with the common
-/// settings.
+/// The table of the papers' systems. A cell has the result with the settings of the system's own paper, and in brackets
+/// the result with the common settings.
 fn on_own_ground(entries: &[LeagueEntry]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
     for own in entries.iter().flat_map(|entry| &entry.own) {
