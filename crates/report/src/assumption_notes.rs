@@ -6,8 +6,8 @@ use crate::points::by_finding;
 use anabranch_base::Duration;
 use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 
-/// The largest number of sets of timeouts that a note lists with their sweep points. Also the largest number of groups
-/// of schemes that behaved alike at some points only and that a note lists.
+/// The largest number of sets of timeouts that a note lists with their sweep points. It also limits the groups of
+/// schemes that a note lists as alike at some points only.
 const MOST: usize = 4;
 
 /// The notes on a result set. `points` has the facts about its scenario at each point of the sweep.

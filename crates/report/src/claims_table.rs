@@ -24,8 +24,7 @@ pub fn claims_table(figure: &Figure) -> String {
 
 /// The lines below a claim, as far as they apply: the error of the claim; a note on the seeds of an order, if the claim
 /// was compared with the paper; and the cause that the claim states in `why`. The cause is left out if the claim was
-/// compared with the paper and holds. If the numbers are not from the paper's scale, the line with the cause says that
-/// the cause refers to this scale.
+/// compared with the paper and holds. At the quick scale, a prefix says that the cause refers to the paper's scale.
 pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<Item = String> {
     let (error, holds) = match &claim.result {
         ClaimResult::Failed { error } => (Some(error.clone()), false),

@@ -280,8 +280,8 @@ impl Comparison {
     }
 
     /// The answer: a sentence for each set except the first. It compares the completion times of the slowest jobs or
-    /// messages with the first set, or states that both sets are equal in every quantity. If there are many schemes, it
-    /// names the schemes that differ most, and a note names the others. Notes begin with `Note:`.
+    /// messages with the times in the first set, or states that both sets are equal in every quantity. If there are
+    /// many schemes, it names the schemes that differ most, and a note names the others. Notes begin with `Note:`.
     pub fn verdict(&self) -> Vec<String> {
         self.answer().lines()
     }

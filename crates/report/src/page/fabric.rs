@@ -104,8 +104,8 @@ struct Shown {
     like: usize,
 }
 
-/// If there are at most [`MOST_PLANES`] planes, all have a picture. Otherwise the plane with the longest queue has one,
-/// and the first few planes with a fault, and the first plane without either.
+/// If there are at most [`MOST_PLANES`] planes, all have a picture. Otherwise these planes have one: the plane with the
+/// longest queue, the first few with a fault, and the first with neither.
 fn shown(facts: &FabricFacts, hot: Option<Hot>) -> Shown {
     let all = 0..facts.planes.len();
     if all.len() <= MOST_PLANES {

@@ -81,7 +81,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // A search chooses the parameter's values itself, and each value has few messages.
+    // A search chooses the parameter's values itself.
     if set.answer.is_some() {
         return specs;
     }
