@@ -106,8 +106,8 @@ fn beside_its_measure(error: &MeasureError) -> String {
 /// true.
 ///
 /// # Errors
-/// There is a pair where the kind needs a number, or a number where the kind needs a pair. Or the kind needs a finite
-/// number above 0, and the paper's number is not.
+/// The kind needs one number but there is a pair, or it needs a pair but there is one number. Or the kind needs a
+/// paper's number that is finite and above 0, but it is infinite, not a number, or at most 0.
 pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
     let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
     match (kind, paper, measured) {

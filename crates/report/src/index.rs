@@ -90,12 +90,12 @@ impl<'a> Index<'a> {
         curves
     }
 
-    /// The reason why a series that should exist is missing, if it was asked for.
+    /// The reason why a requested series could not be read.
     pub(crate) fn problem_of(&self, run: usize, name: &str) -> Option<String> {
         self.problems.borrow().get(&(run, name.to_owned())).cloned()
     }
 
-    /// The reason why some series that should exist is missing.
+    /// The reason why one of the requested series could not be read.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problems.borrow().values().next().cloned()
     }

@@ -214,8 +214,7 @@ fn traces(
                 (false, true) => Some(name.text.as_str()),
                 (false, false) => None,
             };
-            // A point of goodput is the mean of the interval that ends at its time. There is no point while no
-            // data arrives, so the interval of the next point is long.
+            // A point of goodput is the mean of the interval that ends at its time. Intervals differ in length.
             let kind = match spec.y == GOODPUT {
                 _ if form.cloud => "points",
                 true => "vh",
