@@ -6,9 +6,8 @@ use crate::points::by_finding;
 use anabranch_base::Duration;
 use anabranch_results::{FaultFacts, PointFacts, ResultSet, RunRow};
 
-/// A note lists at most this many sets of timeouts with their sweep points. Another note lists at most this many groups
-/// of schemes that behaved alike at some points only. For more sets of timeouts, the note gives the range of the
-/// timeouts. For more groups, the note gives the number of groups that it does not list.
+/// The largest number of sets of timeouts that a note lists with their sweep points. It also limits the groups of
+/// schemes that a note lists as alike at some points only.
 const MOST: usize = 4;
 
 /// The notes on a result set. `points` has the facts about its scenario at each point of the sweep.
@@ -212,7 +211,6 @@ mod tests {
         super::notes(set, &set.facts.points)
     }
 
-    /// Runs of schemes `a` and `b` at each value of a swept parameter.
     fn swept(key: &str, values: &[&str]) -> ResultSet {
         let mut whole = ResultSet::default();
         for value in values {
@@ -333,7 +331,6 @@ mod tests {
                 "fault.1 comes at the same moment at every seed: what its moment does is in no interval (sweep fault.1.at)."
             ]
         );
-        // Faults that differ between points are counted as well.
         let mut found = swept("fault.0.kind", &["link-down", "link-flap"]);
         set_scenario(
             &mut found,

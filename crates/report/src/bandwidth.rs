@@ -4,10 +4,8 @@ use crate::groups::{groups, named};
 use anabranch_results::{JobRow, ResultSet};
 use std::fmt::Write as _;
 
-/// The key of a sweep over the size of a collective.
 const SIZE: &str = "workload.bytes";
 
-/// The caveat below the tables, in lines for a terminal.
 pub(crate) const CAVEAT: [&str; 2] = [
     "GPU kernels, their launch latencies and the flags that they wait for are not",
     "simulated: on GPUs, small sizes take much longer than here.",
@@ -30,7 +28,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Whether NCCL's model chose the algorithm of some row.
     pub(crate) fn chooses(&self) -> bool {
         self.lines.iter().any(|line| line.chosen.is_some())
     }
@@ -66,12 +63,10 @@ pub(crate) fn tables(set: &ResultSet) -> Vec<Table> {
     tables
 }
 
-/// The titles of the columns.
 pub(crate) const TITLES: [&str; 4] = ["size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)"];
-/// The title of the column of the choices.
 pub(crate) const CHOSEN: &str = "chosen by NCCL's model";
 
-/// The tables as text, with a caveat below them. Empty if there is none.
+/// The tables as text, with the caveat below them. Empty if there are no tables.
 pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
     let tables = tables(set);
     let mut text = String::new();

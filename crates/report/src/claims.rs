@@ -94,7 +94,7 @@ fn evaluate(
     Ok((ClaimResult::Evaluated { measured, outcome }, spread))
 }
 
-/// The error without the text of the measure. That text may be long, and the row contains it already.
+/// The text of the measure is left out, because the row already contains it.
 fn beside_its_measure(error: &MeasureError) -> String {
     format!("{} (column {} of the measure)", error.message, error.column)
 }
@@ -106,8 +106,8 @@ fn beside_its_measure(error: &MeasureError) -> String {
 /// true.
 ///
 /// # Errors
-/// There is a pair where the kind needs a number, or a number where the kind needs a pair. Or the kind needs a finite
-/// number above 0, and the paper's number is not.
+/// The kind needs one number but there is a pair, or it needs a pair but there is one number. Or the kind needs a
+/// paper's number that is finite and above 0, but it is infinite, not a number, or at most 0.
 pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
     let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
     match (kind, paper, measured) {
@@ -255,7 +255,6 @@ mod tests {
         assert_eq!(at_most(1.04, 1.061), Outcome::Holds);
     }
 
-    /// A claim of kind `order` for [`two_schemes`] or results derived from it.
     fn order(measure: &str) -> ClaimSpec {
         ClaimSpec {
             says: "REPS is faster".into(),
@@ -317,7 +316,6 @@ mod tests {
         assert_eq!(judged(everywhere, &set).2.comparisons.len(), 2);
     }
 
-    /// The rule in words has an entry for every kind, and for every outcome except `holds`.
     #[test]
     fn the_rule_in_words_is_whole() {
         let named: Vec<&str> = RULE.iter().map(|(name, _)| *name).collect();

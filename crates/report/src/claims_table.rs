@@ -22,10 +22,9 @@ pub fn claims_table(figure: &Figure) -> String {
     columns(&["claim", "where", "kind", "paper", "measured", "outcome"], rows)
 }
 
-/// The lines below a claim, without those that do not apply. The first is the error of the claim. The second is a note
-/// on the seeds of an order, if the claim was compared with the paper. The last is the cause that the claim states in
-/// `why`. It is left out if the claim was compared with the paper and holds. The cause refers to the paper's scale, and
-/// the line says so if the numbers are from another scale.
+/// The lines below a claim, as far as they apply: the error of the claim; a note on the seeds of an order, if the claim
+/// was compared with the paper; and the cause that the claim states in `why`. The cause is left out if the claim was
+/// compared with the paper and holds. At the quick scale, a prefix says that the cause refers to the paper's scale.
 pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<Item = String> {
     let (error, holds) = match &claim.result {
         ClaimResult::Failed { error } => (Some(error.clone()), false),

@@ -34,8 +34,8 @@ pub struct Comparison {
     /// The keys of the resolved scenarios whose values differ, each with its value in every set, or `None` if a set
     /// lacks the key. If some set lacks a scheme, the keys of this scheme are left out.
     pub differences: Vec<(String, Vec<Option<String>>)>,
-    /// The schemes, points and seeds that are not compared because some set lacks them, and those whose times are not
-    /// compared because messages or jobs did not finish.
+    /// The schemes, points and seeds that are not compared because some set lacks them, and the runs whose times are
+    /// not compared because messages or jobs did not finish.
     pub left_out: Vec<String>,
     /// The compared quantities.
     pub rows: Vec<ComparedRow>,
@@ -62,7 +62,6 @@ pub struct ComparedRow {
 }
 
 impl ComparedRow {
-    /// Whether set number `place` equals the first set at every seed.
     fn is_as_the_first(&self, place: usize) -> bool {
         self.equal[place - 1]
     }
@@ -151,7 +150,6 @@ fn point(sweep: &BTreeMap<String, Value>) -> String {
     sweep.iter().map(|(name, value)| format!(", {name} = {value}")).collect()
 }
 
-/// All quantities of one scheme at one point of the sweep.
 fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Vec<ComparedRow> {
     let all: BTreeSet<u64> = sets.iter().flat_map(|group| group.runs().map(|run| run.seed)).collect();
     let (seeds, alone): (Vec<u64>, Vec<u64>) =
@@ -220,7 +218,7 @@ fn ratio(first: &[f64], other: &[f64]) -> Option<Ratio> {
 /// The keys whose values are not the same in all resolved scenarios.
 fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>>)> {
     let flat: Vec<BTreeMap<String, String>> = sets.iter().map(|(_, set)| set.scenario_keys()).collect();
-    // If a set lacks a scheme, every key of that scheme would differ. The missing scheme is reported elsewhere.
+    // If a set lacks a scheme, every key of the scheme would differ. `left_out` already names the scheme.
     let lacks = |key: &&String| {
         let Some((name, _)) = key.strip_prefix("scheme.").and_then(|rest| rest.split_once('.')) else {
             return false;
@@ -281,10 +279,9 @@ impl Comparison {
         rows
     }
 
-    /// The answer: for each set except the first, a sentence that compares it with the first set. The sentence compares
-    /// the completion times of the slowest jobs or messages, or states that both sets are equal in every quantity. If
-    /// there are many schemes, the sentence names those that differ most, and a note names the others. Notes begin with
-    /// `Note:`.
+    /// The answer: a sentence for each set except the first. It compares the completion times of the slowest jobs or
+    /// messages with the times in the first set, or states that both sets are equal in every quantity. If there are
+    /// many schemes, it names the schemes that differ most, and a note names the others. Notes begin with `Note:`.
     pub fn verdict(&self) -> Vec<String> {
         self.answer().lines()
     }

@@ -96,8 +96,8 @@ pub(crate) fn faults_beyond_baseline<'a>(
     run.faults.iter().filter(move |fault| !kept.contains(&(&*fault.kind, &*fault.on)))
 }
 
-/// Whether a fault that `run` has and its `baseline` lacks had not ended when the run ended. This is false if the
-/// faults differ between points of the sweep.
+/// Whether a fault that `run` has and its `baseline` lacks was active when the run ended. This is false if the faults
+/// differ between points of the sweep.
 pub(crate) fn is_active_at_end(set: &ResultSet, run: &RunRow, baseline: Option<&RunRow>) -> bool {
     faults_beyond_baseline(run, baseline).any(|fault| {
         let Some(facts) = set.facts.fault(fault.fault) else { return false };

@@ -30,7 +30,7 @@ struct CachedSeries {
 }
 
 impl<'a> Index<'a> {
-    /// Builds the index. Rows that refer to a run that does not exist are left out.
+    /// Rows that refer to a run that does not exist are left out.
     pub(crate) fn new(set: &'a ResultSet) -> Index<'a> {
         let mut flows = vec![Vec::new(); set.runs.len()];
         for flow in &set.flows {
@@ -90,12 +90,12 @@ impl<'a> Index<'a> {
         curves
     }
 
-    /// The reason why a series that should exist is missing, if it was asked for.
+    /// The reason why a requested series could not be read.
     pub(crate) fn problem_of(&self, run: usize, name: &str) -> Option<String> {
         self.problems.borrow().get(&(run, name.to_owned())).cloned()
     }
 
-    /// The reason why some series that should exist is missing.
+    /// The reason why one of the requested series could not be read.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problems.borrow().values().next().cloned()
     }

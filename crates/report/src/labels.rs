@@ -6,7 +6,6 @@ pub(crate) struct Label {
     pub name: String,
     /// The unit: `KiB`.
     pub unit: &'static str,
-    /// The factor that converts values to the unit.
     pub factor: f64,
 }
 
@@ -100,7 +99,6 @@ pub(crate) enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit for times of which `longest_us` is the longest.
     pub(crate) fn of(longest_us: f64) -> Self {
         if longest_us >= 10_000.0 { TimeUnit::Millis } else { TimeUnit::Micros }
     }
@@ -112,7 +110,6 @@ impl TimeUnit {
         }
     }
 
-    /// A time in µs converted to this unit, for [`micros`] and [`half_width`].
     pub(crate) fn convert(self, us: f64) -> f64 {
         match self {
             TimeUnit::Micros => us,
@@ -121,7 +118,6 @@ impl TimeUnit {
     }
 }
 
-/// A time in µs as text, with a suitable unit.
 pub(crate) fn duration(us: f64) -> String {
     let unit = TimeUnit::of(us);
     format!("{} {}", micros(unit.convert(us)), unit.name())

@@ -46,7 +46,6 @@ fn config() -> StrackConfig {
     }
 }
 
-/// The bitmap of a SACK with these bits set.
 fn bits(set: impl IntoIterator<Item = u32>) -> u64 {
     set.into_iter().fold(0, |bits, bit| bits | 1 << bit)
 }
@@ -369,7 +368,7 @@ mod congestion_control {
         assert_eq!(cc.window(), 1_000, "a loss cuts nothing");
     }
 
-    /// A queue builds up to marks and delay, and drains. Computed by hand: with the sample of 32 us, the average
+    /// A queue builds up, causes delay and marks, and drains. Computed by hand: with the sample of 32 us, the average
     /// becomes 13.62 us and exceeds the target. The window is then 150 * (1 - 0.8 * 1.62 / 13.62) = 135.72.
     #[test]
     fn trajectory() {

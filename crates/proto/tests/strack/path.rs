@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The path, and the parameters of sender and receiver.
 #[derive(Clone, Debug)]
 struct Path {
     seed: u64,
@@ -158,7 +157,6 @@ proptest! {
         check(&path, &Run::finish(path.clone()))?;
     }
 
-    /// On a path that keeps the order and loses nothing, each packet is sent once.
     #[test]
     fn order_without_loss_sees_no_recovery(mut path in any_path()) {
         (path.loss, path.jitter) = (0, Duration::ZERO);
@@ -179,7 +177,6 @@ proptest! {
     }
 }
 
-/// A probe repairs a lost tail, long before the timeout.
 #[test]
 fn a_lost_tail_costs_a_probe() {
     let path = Path {

@@ -120,8 +120,8 @@ fn the_lowest_psn_since_the_last_sack_chooses_the_segment() {
     assert_eq!(sacks(&mut receiver, [1]), [(4, 4, bits([59, 60]), 0)]);
 }
 
-/// A duplicate alone meets none of the four conditions for a SACK. Its bytes count among the bytes that arrived since
-/// the last SACK, but not among the received bytes.
+/// The bytes of a duplicate count towards the next SACK of condition 1, but not among the received bytes that a SACK
+/// reports.
 #[test]
 fn a_copy_is_dropped_without_an_answer_of_its_own() {
     let mut receiver = receiver();

@@ -4,7 +4,6 @@ use super::*;
 use anabranch_proto::cc::{CongestionControl, LossReport};
 use anabranch_proto::transport::{Sender as _, StrackSender};
 
-/// A sender with a constant window of `window` packets and a message of `packets` packets.
 fn sender(window: u64, packets: u64) -> StrackSender {
     sender_with(AnyCc::constant(window * PACKET), packets)
 }
@@ -66,7 +65,7 @@ fn fire(sender: &mut StrackSender, us: u64) -> Option<u32> {
     Some(base)
 }
 
-/// Equation 1: the bytes in flight are those that were sent and not received.
+/// Equation 1.
 #[test]
 fn what_is_in_flight_was_sent_and_not_received() {
     let mut sender = sender(4, 100);
@@ -164,7 +163,6 @@ fn counters_of_overtaken_sacks_mean_nothing() {
     assert!(sender.is_recovering());
 }
 
-/// Lost packets are retransmitted as far as the window allows, from the lowest PSN on.
 #[test]
 fn lost_packets_wait_for_the_window() {
     let mut sender = sender(8, 100);
@@ -176,7 +174,7 @@ fn lost_packets_wait_for_the_window() {
     assert_eq!((sender.in_flight(), sender.counters().retransmissions), (8_000, 7));
 }
 
-/// If a SACK reports a packet that was declared lost, the packet is not retransmitted, and the counts stay exact.
+/// A lost packet that waits for its retransmission is not sent again if a SACK reports its arrival first.
 #[test]
 fn a_loss_that_was_none_leaks_nothing() {
     let mut sender = sender(10, 100);
@@ -195,7 +193,6 @@ fn a_loss_that_was_none_leaks_nothing() {
     assert_eq!((sender.in_flight(), sender.counters().retransmissions), (0, 6));
 }
 
-/// A probe is sent after three base RTTs without a SACK, and another one after the same time.
 #[test]
 fn a_probe_goes_out_when_no_sack_comes() {
     let mut sender = sender(4, 100);
@@ -312,14 +309,12 @@ fn everything_is_lost_when_the_epsn_stands_still_for_an_rto() {
     assert!(!sender.is_recovering());
 }
 
-/// Lets the timer fire at `us`, and returns the PSNs that are sent then.
 fn fire_data(sender: &mut StrackSender, us: u64) -> Vec<u32> {
     assert_eq!(sender.next_timeout(), Some(at(us)));
     sender.handle_timeout(at(us));
     send(sender, us)
 }
 
-/// The timers of a queue pair that was idle start with its next packet.
 #[test]
 fn idle_time_does_not_count() {
     let mut sender = sender(4, 2);

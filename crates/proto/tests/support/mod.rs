@@ -20,7 +20,7 @@ pub const fn facts(packet: u64) -> PathFacts {
     }
 }
 
-/// The facts of a path with four times that BDP, so that parameters in BDPs rarely limit.
+/// The path of [`facts`] with four times its BDP, so that parameters in BDPs rarely limit.
 pub const fn wide_facts(packet: u64) -> PathFacts {
     PathFacts { bdp: Bytes(400_000), ..facts(packet) }
 }

@@ -177,7 +177,7 @@ fn the_cache_alone_goes_on_hitting_wrong_flows() {
     switch.finish();
 }
 
-/// In a full store, a new flow replaces the idle flow that was throttled longest ago.
+/// In a full store, a new flow replaces the idle flow whose last CNP is the oldest.
 #[test]
 fn a_full_store_gives_up_who_is_idle() {
     let mut tables = tables(1_024, 2);
@@ -206,8 +206,8 @@ fn a_full_store_gives_up_who_is_idle() {
     assert_eq!((loops(&mut tables, 1), tables.next_install()), (1, Some(us(4_100))));
 }
 
-/// A flow without CNPs is not idle while it recovers. If its entry were reused, later packets could overtake its
-/// packets that still loop.
+/// A recovering flow is not idle while its packets arrive or loop. If its entry were reused, later packets could
+/// overtake its packets that still loop.
 #[test]
 fn a_flow_that_still_recovers_keeps_its_entry() {
     let rules = Throttling { recovery: Recovery::Rate, ..PAPER };

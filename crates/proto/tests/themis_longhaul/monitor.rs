@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const CLIENT: HostId = HostId(3);
 const SERVER: HostId = HostId(20);
 
-/// Tests figure 5, segment by segment.
+/// Figure 5, segment by segment.
 #[test]
 fn a_client_dials_twice_and_the_control_plane_hears_of_it_once() {
     let mut monitor = monitor();
@@ -120,7 +120,6 @@ fn wrong_cookies_are_refused() {
     assert!(matches!(monitor.handle(us(2), &good), MonitorVerdict::Reply(_)));
 }
 
-/// Duplicated and late segments of a handshake.
 #[test]
 fn segments_that_come_twice_change_nothing() {
     let mut monitor = monitor();
@@ -228,7 +227,7 @@ proptest! {
     ) {
         let mut monitor = HandshakeMonitor::new(registers, &mut stream(7, 0, Purpose::Program));
         // For each client: the last SYN-ACK that it received, whether the switch has recorded the client (as far as
-        // the client can tell from the answers), and whether a SYN of it passed.
+        // the client can tell from the answers), and whether the switch has forwarded a SYN of the client since then.
         let mut clients = [(None, false, false); 5];
         for (n, (client, step)) in steps.into_iter().enumerate() {
             let at = us(n as u64);

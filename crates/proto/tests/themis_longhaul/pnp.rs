@@ -41,7 +41,7 @@ pub fn path() -> PathFacts {
     }
 }
 
-/// Figure 6: the mark is cleared, and a CNP is sent to the sender.
+/// Figure 6.
 #[test]
 fn a_marked_packet_becomes_a_cnp_and_goes_on_unmarked() {
     let mut esw = Esw::new(&config());
@@ -55,7 +55,7 @@ fn a_marked_packet_becomes_a_cnp_and_goes_on_unmarked() {
     assert_eq!(counters.map(|name| esw.counter(name)), [1, 1, 0, 0]);
 }
 
-/// Section VII-D: even the first packet can cause a CNP, since its entry already exists.
+/// Section VII-D.
 #[test]
 fn the_entry_is_there_before_the_first_packet() {
     let us = |us| Span::Time(Duration::from_us(us));
@@ -113,7 +113,7 @@ fn cnps_are_further_apart_than_the_interval() {
     assert_eq!(counters.map(|name| esw.counter(name)), [10, 4, 6]);
 }
 
-/// A setting of figure 16: without a minimum interval between CNPs, every marked packet causes a CNP.
+/// A setting of figure 16.
 #[test]
 fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!("0us".parse(), Ok(Span::Time(Duration::ZERO)), "as scenarios write it");
@@ -125,7 +125,7 @@ fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!((esw.counter("pnp_cnps"), esw.counter("marks_within_interval")), (4, 0));
 }
 
-/// A setting of figure 16: marks are not cleared. The interval between CNPs still applies.
+/// A setting of figure 16. The interval between CNPs still applies.
 #[test]
 fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     let mut esw = Esw::new(&PnpConfig { clear_marks: false, ..config() });
@@ -191,7 +191,6 @@ fn the_switch_at_the_other_end_does_nothing() {
     assert_eq!(counters.map(|name| esw.counter(name)), [0; 4]);
 }
 
-/// The entry of a destroyed queue pair is deleted after the delays, together with its register.
 #[test]
 fn a_destroyed_queue_pair_leaves_nothing_behind() {
     let mut esw = Esw::new(&config());
@@ -207,8 +206,8 @@ fn a_destroyed_queue_pair_leaves_nothing_behind() {
     assert_eq!(esw.mark(us(1021), QP), CLEARED_AND_CNP, "the register was reset");
 }
 
-/// A full table refuses entries. A refused queue pair gets no entry later. A new queue pair gets an entry once the
-/// entry of another queue pair is deleted.
+/// A refused queue pair gets no entry later. A new queue pair gets an entry once the entry of another queue pair is
+/// deleted.
 #[test]
 fn a_full_table_refuses() {
     let mut esw = Esw::new(&PnpConfig { entries: 2, ..config() });
@@ -264,7 +263,6 @@ fn pairs_of_hosts_are_what_is_known() {
     assert_eq!((esw.pnp.table_entries(), esw.counter("daemon_packets_ignored")), (1, 2));
 }
 
-/// A flood from within the data centre causes no report to the control plane, and no table grows.
 #[test]
 fn a_flood_reaches_neither_table_nor_control_plane() {
     let mut esw = Esw::new(&config());
@@ -395,8 +393,6 @@ impl Esw {
         out
     }
 
-    /// Passes a marked packet of the sender. Returns whether its mark is still set, and the number of CNPs that the
-    /// switch sends.
     fn mark(&mut self, now: Time, qp: QpId) -> (bool, usize) {
         let mut packet = marked(qp, 0);
         let out = self.egress(now, SENDER, &mut packet);

@@ -34,7 +34,6 @@ fn an_entry_matches_the_whole_key_and_gives_the_other_number() {
     assert_eq!((table.in_use(), table.max_in_use()), (0, 1));
 }
 
-/// The register belongs to the entry, so that a new entry has an empty register.
 #[test]
 fn a_new_entry_has_a_new_register() {
     let mut table = QpField::new(1);
@@ -74,7 +73,7 @@ fn a_daemon_tells_both_numbers() {
     assert_eq!(DaemonPacket::of(&notice), DaemonPacket { key, client: ClientQpn(QpId(5)) });
 }
 
-/// Only pairs of hosts that the monitor has reported have entries, and only in the reported direction.
+/// Only queue pairs between hosts that the monitor has reported get entries, and only in the reported direction.
 #[test]
 fn strangers_are_ignored() {
     let (mut table, mut control) = (QpField::new(8), ControlPlane::new(&config(), &path()));
@@ -87,7 +86,6 @@ fn strangers_are_ignored() {
     assert_eq!((table.in_use(), control.ignored(), control.pairs()), (1, 1, 2));
 }
 
-/// Reports of daemons about one queue pair are handled in order, even without any delay between them.
 #[test]
 fn an_entry_is_made_before_it_is_deleted() {
     let (mut table, mut control) = plane(0, 0, 0);

@@ -128,7 +128,7 @@ impl Switch {
         self.arrive(now, data(qp, psn), SENDER)
     }
 
-    /// Records the packets that leave. A forwarded packet precedes those that the program emitted.
+    /// Records the packets that leave. A forwarded packet leaves before the packets that the program emitted.
     fn leave(&mut self, at: Time, forwarded: Option<Packet>, out: &[Emitted]) {
         assert!(out.iter().all(|emitted| emitted.held == Held::OutsideBuffer));
         let packets = forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet));
@@ -383,8 +383,6 @@ fn packets_leave_in_order_while_loops_grow() {
     assert_eq!(switch.count("max_loop_num"), 195);
 }
 
-/// All flows share the port. A flow that loops ten times loads the port with ten times its rate. Packets beyond 1.6
-/// Tb/s wait in the queue.
 #[test]
 fn what_the_port_cannot_carry_piles_up() {
     let mut switch = Switch::new(&config());
@@ -409,7 +407,6 @@ fn what_the_port_cannot_carry_piles_up() {
     assert!(switch.psns().is_sorted());
 }
 
-/// Dummies that exceed the capacity of the link make each pass longer.
 #[test]
 fn dummies_make_a_loop_longer() {
     let mut switch = Switch::new(&TrpConfig { dummies: 80, dummy_bytes: Bytes(1_000), ..config() });

@@ -185,7 +185,7 @@ fn without_failure_handling_nothing_is_signalled() {
     assert_eq!(nacks(&tor), [0, 0, 1, 0, 0, 0]);
 }
 
-/// Section 5: only packets that go to the NIC count, and only those of queue pairs between ToRs.
+/// Section 5: Themis-D records a data packet only if another ToR has sprayed it and it goes to a host of this ToR.
 #[test]
 fn packets_of_neighbours_and_packets_in_passing_are_left_alone() {
     let mut tor = receiving(2);

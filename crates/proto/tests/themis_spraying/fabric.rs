@@ -31,7 +31,7 @@ pub const UP: Range<Time> = Time::NEVER..Time::NEVER;
 pub struct Plan {
     /// Number of packets of each message. All messages are posted at the start.
     pub messages: Vec<u32>,
-    /// The window of the NIC in packets, which is also that of the program's bitmap.
+    /// The window of the NIC in packets, for which the program's bitmap is built.
     pub window: u32,
     pub ack_every: u32,
     pub program: ThemisSprayingConfig,
@@ -129,7 +129,7 @@ struct Fabric<'a> {
     random: Stream,
     copies: BTreeMap<u32, u32>,
     copies_at_last_hop: BTreeMap<u32, u32>,
-    /// The PSNs from the ePSN on that the receiver has.
+    /// The PSNs above the ePSN that the receiver has.
     arrived: BTreeSet<u32>,
     expected: u32,
     asked: BTreeSet<u32>,
@@ -268,7 +268,6 @@ impl<'a> Fabric<'a> {
         }
     }
 
-    /// Lets the sender's ToR send a packet along a path.
     fn spray(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(SENDER, true, false);
@@ -293,7 +292,6 @@ impl<'a> Fabric<'a> {
         self.at(arrival, Event::AtDestinationTor(packet));
     }
 
-    /// Lets the receiver's ToR put a packet into the queue to the receiver.
     fn queue_up(&mut self, mut packet: Packet) {
         let mut out = Vec::new();
         let at = self.passage(SENDER, false, true);

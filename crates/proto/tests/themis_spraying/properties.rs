@@ -1,6 +1,5 @@
 //! Properties that hold for every sequence of packet arrivals without losses between the receiver's ToR and the
 //! receiver (sections 4.2 to 4.4). Failure handling is off, except in the test that turns parts of Themis on and off.
-//! Section 7 states the limits that the paper claims.
 
 use crate::themis_spraying::fabric::*;
 use crate::themis_spraying::tor::PAPER;
@@ -22,7 +21,7 @@ fn check(plans: impl Strategy<Value = Plan>, test: impl Fn(Plan) -> Result<(), T
     }
 }
 
-/// All of Themis except its failure handling, which breaks the rule that a PSN determines a path.
+/// The paper's parameters without failure handling, which sends new packets on other paths than their PSNs select.
 pub const NO_FAILURES: ThemisSprayingConfig = ThemisSprayingConfig { failure_handling: false, ..PAPER };
 
 /// A packet that its path lost is retransmitted without a timeout, except in these cases:

@@ -122,7 +122,6 @@ fn a_retransmission_of_an_avoided_path_moves_once() {
     assert_eq!((tor.counter("rerouted"), tor.counter("avoided")), (1, 1));
 }
 
-/// If there is only one path, all packets take it.
 #[test]
 fn one_path_takes_everything() {
     let mut tor = Tor::new(&PAPER, 1);
@@ -142,7 +141,6 @@ fn signals_for_strangers_are_cleared() {
     assert_eq!(tor.spray(3), own);
 }
 
-/// A ToR is the source of some queue pairs and the destination of others.
 #[test]
 fn one_instance_is_source_and_destination() {
     let mut tor = Tor::new(&PAPER, 2);

@@ -14,7 +14,6 @@ pub const ACK: u16 = 64;
 /// The bit of a NACK's tag that makes it a Path Avoidance Signal.
 pub const SIGNAL: u16 = 1;
 
-/// The paper's parameters.
 pub const PAPER: ThemisSprayingConfig = ThemisSprayingConfig {
     paths: 128,
     window: 512,
@@ -26,7 +25,6 @@ pub const PAPER: ThemisSprayingConfig = ThemisSprayingConfig {
     avoidance_window: 2_000_000,
 };
 
-/// The facts of a fabric with `paths` paths.
 pub fn facts(paths: u32) -> ProgramFacts {
     let path = PathFacts {
         base_rtt: Duration::from_us(8),
@@ -104,7 +102,6 @@ impl Tor {
         out.iter().map(nack).collect()
     }
 
-    /// Delivers sprayed data packets, which must trigger no NACK.
     pub fn deliver_all(&mut self, psns: &[u32]) {
         for &psn in psns {
             assert_eq!(self.deliver(psn), [], "PSN {psn}");

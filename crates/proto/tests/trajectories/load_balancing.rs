@@ -143,7 +143,8 @@ fn reps_recycles() {
 }
 
 /// Section 3.2, Appendix A: a timeout freezes the sender. The sender then cycles through the cache, valid entries
-/// first. The first unmarked ACK after the freezing timeout ends this. Of the next ten packets, every fourth explores.
+/// first. The first unmarked ACK after the freezing timeout ends freezing. Of the next ten packets, every fourth
+/// explores.
 #[test]
 fn reps_freezes_and_explores_after_it() {
     let script = [
@@ -271,8 +272,8 @@ fn ops() {
 }
 
 /// A packet takes the path of an ACK, marked or not. Each ACK serves one packet, and the oldest is used first. A
-/// packet takes a random path when no ACK is left, as in the first window, and after a timeout. Here every packet
-/// that may probe does so: at 9 us, and again 8 us later, a packet takes a random path instead of its own. The random
+/// timeout discards the unused ACKs. Without an unused ACK, a packet takes a random path. Here every packet that may
+/// probe does so: at 9 us, and again 8 us later, a packet takes a random path instead of the path of an ACK. The random
 /// paths are those of `ops` above with 65,536 entropy values, but a draw for a probe skips two of them.
 #[test]
 fn mp_rdma() {
@@ -465,7 +466,7 @@ fn bitmap() {
     ");
 }
 
-/// An entropy that came back unmarked is used again, the oldest first. Otherwise the bitmap chooses.
+/// Entropies that came back unmarked are used again, the oldest first. Otherwise the bitmap chooses.
 #[test]
 fn mixed() {
     let config = LbConfig::Mixed(MixedConfig {
@@ -540,7 +541,7 @@ fn mrc() {
     ");
 }
 
-/// The value of the newest ACK is used once, and random values otherwise.
+/// The entropy value of the newest ACK is used once. Other packets have random values.
 #[test]
 fn ack_clock() {
     let config = LbConfig::AckClock(AckClockConfig { evs: 65_536 });

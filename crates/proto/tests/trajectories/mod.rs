@@ -1,5 +1,4 @@
-//! Each congestion control and load balancer runs a fixed script, and the result is a table that can be checked by
-//! hand.
+//! Congestion controls and load balancers run fixed scripts, and the results are tables that can be checked by hand.
 //!
 //! A change of a table changes published results, so read the paper before accepting it.
 

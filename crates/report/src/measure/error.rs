@@ -25,7 +25,6 @@ pub(super) struct ErrorAt {
 }
 
 impl ErrorAt {
-    /// A result with an error at this byte offset.
     pub fn new<T>(at: usize, message: impl Into<String>) -> Result<T, ErrorAt> {
         Err(ErrorAt { at, message: message.into(), instead: None })
     }

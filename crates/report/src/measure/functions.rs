@@ -79,8 +79,8 @@ impl Arguments {
     }
 }
 
-/// The function with this name and its arguments. Arguments that the function uses are removed from `arguments`; the
-/// remaining ones are filters.
+/// The function with this name. The arguments that it uses are removed from `arguments`. The named arguments that
+/// remain are filters.
 pub(super) fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function, ErrorAt> {
     if let Some((_, statistic)) = SERIES_FUNCTIONS.iter().find(|(known, _)| *known == name) {
         return Ok(Function::Series {

@@ -9,7 +9,6 @@ use anabranch_base::Problem;
 const MAX_NODES: usize = 512;
 /// A limit on the depth of nested expressions, which limits the stack of the parser.
 const MAX_DEPTH: usize = 64;
-/// The largest number of bins.
 const MOST_BINS: usize = 100;
 
 pub(super) fn parse(text: &str) -> Result<Node, ErrorAt> {

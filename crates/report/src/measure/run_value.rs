@@ -219,7 +219,6 @@ impl RunValues<'_> {
     }
 }
 
-/// The error for runs without rows of messages or jobs.
 fn unrecorded(at: usize, run: &RunRow, quantity: Quantity) -> Result<f64, ErrorAt> {
     let scheme = &run.scheme;
     ErrorAt::new(
@@ -262,7 +261,6 @@ fn unsettled(
     )
 }
 
-/// The error for messages whose number of retransmissions or timeouts is not known.
 fn unattributed(at: usize, run: &RunRow, missing: usize, all: usize) -> Result<f64, ErrorAt> {
     let (scheme, seed) = (&run.scheme, run.seed);
     ErrorAt::new(

@@ -132,7 +132,6 @@ fn bins_take_the_messages_by_length() {
     }
     let range = of_sizes("range over bins(2000): slowdown(reps, mean)");
     assert_eq!(range, Ok(ClaimValue::Range([2.0, 6.0])));
-    // Bins by length also apply to jobs.
     let jobs = of_collectives("last over bins(1000000, 2000000): cct(strack, max)");
     assert_eq!(jobs, Ok(ClaimValue::Number(120.0)));
 }

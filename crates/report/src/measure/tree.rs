@@ -87,11 +87,9 @@ pub(super) struct Call {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Function {
-    /// A field of the runs.
     Field(&'static str),
     /// A number that a scheme or a model added to the results.
     Extra(Word),
-    /// A statistic over the points of a series.
     Series { statistic: Statistic, points: Points },
     /// The time at which curves settle, or the time during which they are near a value.
     Curve {
@@ -125,7 +123,6 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Whether points of `entity` are used.
     pub(super) fn is_of(&self, entity: &str) -> bool {
         self.entity.as_ref().is_none_or(|known| covers(known, entity))
     }
@@ -138,9 +135,7 @@ impl Points {
 /// The result of a function of a whole curve, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CurveMeasure {
-    /// The time from which the curve stays near a value.
     Settles,
-    /// The total time during which the curve is near a value.
     Near,
 }
 
@@ -153,7 +148,6 @@ pub(super) enum Quantity {
     Slowdown,
     /// Collective completion time of a job in microseconds.
     Cct,
-    /// The number of retransmitted data packets of a message.
     Retransmissions,
     /// The number of retransmitted data packets of a message divided by the number of packets of the message.
     RetransmittedShare,
@@ -170,7 +164,6 @@ pub(super) struct Word {
 }
 
 impl Node {
-    /// The direct children of this node.
     fn below(&self) -> Vec<&Node> {
         match &self.kind {
             NodeKind::Number(_) | NodeKind::Call(_) => Vec::new(),
@@ -247,7 +240,6 @@ impl Quantity {
         matches!(self, Quantity::Retransmissions | Quantity::RetransmittedShare | Quantity::Timeouts)
     }
 
-    /// The name of the items that have this quantity, in the plural.
     pub(super) fn plural(self) -> &'static str {
         if self == Quantity::Cct { "jobs" } else { "messages" }
     }

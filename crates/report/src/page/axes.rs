@@ -16,12 +16,10 @@ pub(super) fn axis(title: &str, log: bool) -> Json {
     json!({"title": title, "log": log})
 }
 
-/// An axis that starts at zero unless it is logarithmic.
 pub(super) fn from_zero(title: &str, log: bool) -> Json {
     json!({"title": title, "log": log, "zero": !log})
 }
 
-/// The layout of a plot with one panel.
 pub(super) fn layout(x: Json, y: Json) -> Json {
     json!({"x": x, "panels": [{"y": y}]})
 }
@@ -31,7 +29,6 @@ pub(super) fn is_wide(least: f64, most: f64) -> bool {
     least > 0.0 && most.is_finite() && most > WIDE * least
 }
 
-/// The result of [`is_wide`] for all y values.
 pub(super) fn wide_y(data: &[Json]) -> bool {
     let (least, most) = span(data.iter().flat_map(|trace| numbers(trace, &["y", "low", "high"])));
     is_wide(least, most)
@@ -116,7 +113,6 @@ fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     Some((log, least, most))
 }
 
-/// Converts axes with long times from microseconds to milliseconds.
 fn in_ms(plots: &mut [Plot]) {
     let longest = |keys: &[&str]| {
         span(plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, keys))).1

@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 const MOST: usize = 16;
 
 /// The bands as `{name, from, to, every, lasts}` in microseconds, for each start time of each fault in the first run of
-/// each curve. Equal bands are merged, and at most [`MOST`] are kept. `to` is null if the fault lasts to the end or
-/// fails at random. If the faults differ between points of the sweep, only the start is known, and `to` equals `from`.
-/// Only a periodic fault has `every` and `lasts`.
+/// each curve. Equal bands are merged, and at most [`MOST`] are kept. `to` is null if the fault lasts to the end, or if
+/// it consists of failures at random times. If the faults differ between points of the sweep, only the start is known,
+/// and `to` equals `from`. Only a periodic fault has `every` and `lasts`.
 pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let mut bands: Vec<Json> = Vec::new();
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));

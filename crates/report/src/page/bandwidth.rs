@@ -5,7 +5,7 @@ use crate::bandwidth::{CAVEAT, CHOSEN, Line, TITLES, tables};
 use anabranch_results::ResultSet;
 use std::fmt::Write as _;
 
-/// The section of the page with the tables. Empty if there is none.
+/// The section of the page with the tables. Empty if there are no tables.
 pub(super) fn section(set: &ResultSet) -> String {
     let tables = tables(set);
     if tables.is_empty() {

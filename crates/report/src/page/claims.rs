@@ -51,7 +51,6 @@ pub(super) fn section(figure: &Figure) -> String {
     html
 }
 
-/// The CSS class of an outcome, which determines its colour.
 pub(super) fn class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Holds => "good",

@@ -62,7 +62,7 @@ impl Curve<'_> {
     }
 }
 
-/// The dimensions whose values have separate curves: those that the plot specifies, or the default.
+/// The dimensions whose values have separate curves. The plot specifies them, or the default applies.
 pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
     if !spec.per.is_empty() {
         return spec.per.iter().map(String::as_str).collect();
@@ -126,7 +126,7 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     pictures
 }
 
-/// The swept parameters, except the one on the x axis and those whose value is determined by that one.
+/// The swept parameters without the parameter on the x axis and without the parameters whose value follows from it.
 fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
     let follows = |name: &str| {
         let mut at = BTreeMap::new();

@@ -14,7 +14,6 @@ pub(super) const UPLOT: &str = include_str!("../../assets/uplot/uPlot.iife.min.j
 pub(super) const UPLOT_STYLE: &str = include_str!("../../assets/uplot/uPlot.min.css");
 pub(super) const UPLOT_LICENCE: &str = include_str!("../../assets/uplot/LICENSE");
 
-/// A self-contained page.
 pub(super) fn document(title: &str, body: &str, plots: &[Plot]) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -51,7 +50,6 @@ pub(super) fn pictures(plots: &[Plot], before: usize) -> String {
     html
 }
 
-/// A picture of a plot, below its heading if it has one.
 pub(super) fn picture(plot: &Plot, head: &str, number: usize) -> String {
     let head = if head.is_empty() { String::new() } else { format!("<h3>{}</h3>", escape(head)) };
     format!(

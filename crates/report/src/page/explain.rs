@@ -30,7 +30,6 @@ pub(super) struct SchemeTime<'a> {
     pub over_ideal: Estimate,
 }
 
-/// The plot of each scheme's time against the measure.
 pub(super) struct TimesPlot {
     pub plot: Plot,
     /// Spearman's rank correlation between the times and the measures of the schemes in the plot. None if all times or
@@ -236,7 +235,7 @@ fn measure_axis(title: &str, values: &[f64]) -> Json {
 }
 
 /// The drawing position of each point's label, for points in the order of times. A label is drawn only if there is room
-/// for it. The labels of the first few points, of the last ones and of those in `far` are drawn before the others.
+/// for it. The labels of the first three points, the last two and the points in `far` are drawn before the others.
 fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     let ends = [0, count - 1, 1, count - 2, 2];
     let mut order: Vec<usize> = Vec::new();
@@ -334,7 +333,6 @@ mod tests {
         assert_eq!(rank_correlation(&[1.0, 2.0, 9.0], &[7.0, 6.0, 5.0]), Some(-1.0));
         assert_eq!(rank_correlation(&[4.0, 4.0, 4.0], &[5.0, 6.0, 7.0]), None);
         assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [2.5, 0.0, 2.5, 1.0]);
-        // Two equal values have the same rank.
         let level = rank_correlation(&[1.0, 1.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert!((level - 4.5 / (4.5_f64 * 5.0).sqrt()).abs() < 1e-12, "{level}");
     }

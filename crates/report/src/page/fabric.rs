@@ -6,11 +6,8 @@ use crate::labels::bytes;
 use anabranch_results::{FabricFacts, PlaneFacts, ResultSet, RunRow, TierFacts};
 use std::fmt::Write as _;
 
-/// The largest number of boxes of a tier.
 const MOST_BOXES: u32 = 12;
-/// The largest number of planes that have a picture.
 const MOST_PLANES: usize = 4;
-/// The width of a picture.
 const WIDTH: u32 = 300;
 /// The distance from one tier to the next.
 const TIER: u32 = 84;
@@ -107,8 +104,8 @@ struct Shown {
     like: usize,
 }
 
-/// The planes that have a picture: all, if there are at most [`MOST_PLANES`]. Otherwise they are the one with the
-/// longest queue, the first few of those with a fault, and the first one of the others.
+/// If there are at most [`MOST_PLANES`] planes, all have a picture. Otherwise these planes have one: the plane with the
+/// longest queue, the first few with a fault, and the first with neither.
 fn shown(facts: &FabricFacts, hot: Option<Hot>) -> Shown {
     let all = 0..facts.planes.len();
     if all.len() <= MOST_PLANES {
@@ -316,7 +313,6 @@ mod tests {
         );
     }
 
-    /// The others are like a plane without faults only if they have none either.
     #[test]
     fn of_many_planes_with_faults_a_few_are_shown() {
         let mut set = set(8);

@@ -58,7 +58,6 @@ pub fn gallery(heading: &str, entries: &[GalleryEntry], catalogue: &[CatalogueRo
     document("Anabranch: figures reproduced", &body, &[])
 }
 
-/// A table with the number of claims of each outcome, for each paper.
 fn counts(papers: &[&str], entries: &[GalleryEntry]) -> String {
     let judged = entries.iter().all(|entry| entry.figure.is_judged());
     let mut html = String::from(

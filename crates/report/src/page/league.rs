@@ -21,7 +21,6 @@ pub struct LeagueEntry {
     title: String,
     /// The size of the scenario's runs, as text.
     sizes: String,
-    /// The link to the page of the scenario's results.
     page: Option<String>,
     quantity: Quantity,
     verdict: Verdict,
@@ -214,7 +213,7 @@ pub fn league(heading: &str, entries: &[LeagueEntry], bits: &BTreeMap<String, u6
         }
     }
     let shared = entries_of_all(entries, &schemes);
-    // Schemes that ran in only a few scenarios come last. Schemes without a mean come directly before them.
+    // Schemes that ran in few scenarios come last. Among the others, schemes without a mean come last.
     schemes.sort_by(|one, other| {
         let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
         ran_in_few(entries, one).cmp(&ran_in_few(entries, other)).then(mean(one).total_cmp(&mean(other)))
@@ -267,8 +266,8 @@ fn ran_in_few(entries: &[LeagueEntry], scheme: &str) -> bool {
     2 * entries.iter().filter(|entry| entry.row(scheme).is_some()).count() < entries.len()
 }
 
-/// The scenarios in which every scheme ran. A scheme that ran in only a few scenarios is not taken into account. Means
-/// over different scenarios could not be compared.
+/// The scenarios in which every scheme ran, apart from the schemes that [ran in few](ran_in_few). Means over different
+/// scenarios could not be compared.
 fn entries_of_all<'a>(entries: &'a [LeagueEntry], schemes: &[&str]) -> Vec<&'a LeagueEntry> {
     let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !ran_in_few(entries, scheme)).collect();
     entries.iter().filter(|entry| most.iter().all(|scheme| entry.row(scheme).is_some())).collect()
@@ -371,8 +370,8 @@ fn overview(entries: &[LeagueEntry], shared: &[&LeagueEntry], schemes: &[&str]) 
     html + "</tbody></table></div></section>\n"
 }
 
-/// The table of the systems of the papers: their results with the settings of their own papers, next to their results
-/// with the common settings.
+/// The table of the papers' systems. A cell has the result with the settings of the system's own paper, and in brackets
+/// the result with the common settings.
 fn on_own_ground(entries: &[LeagueEntry]) -> String {
     let mut systems: Vec<(&str, &str)> = Vec::new();
     for own in entries.iter().flat_map(|entry| &entry.own) {

@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const MAX_CURVES: usize = 16;
 /// The largest number of columns of a map. Each column is an interval of time.
 const STRETCHES: u64 = 160;
-/// The largest number of rows of a map.
 const ROWS: usize = 64;
 /// The two percentiles of the links between which the band is drawn.
 const BAND: [usize; 2] = [10, 90];
@@ -30,7 +29,6 @@ struct Grid {
     /// The start of the first column, in microseconds.
     start: f64,
     stretch: f64,
-    /// The cells of each link.
     links: BTreeMap<NaturalSortKey, Cells>,
 }
 

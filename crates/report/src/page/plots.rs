@@ -81,7 +81,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // A search chooses the parameter's values itself, and each value has few messages.
+    // A search chooses the parameter's values itself.
     if set.answer.is_some() {
         return specs;
     }
@@ -122,7 +122,6 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     specs
 }
 
-/// The messages of a curve that the plot shows.
 fn flows_of<'a>(
     index: &'a Index<'_>,
     spec: &'a PlotSpec,
@@ -144,18 +143,15 @@ struct Population {
     axis: &'static str,
     /// The noun for these messages or jobs in a sentence.
     things: &'static str,
-    /// Whether the ideal is drawn in addition to the curves.
     has_ideal: bool,
     /// Text for the messages or jobs that have a value.
     known: &'static str,
     /// Text for the messages or jobs that have no value.
     unknown: &'static str,
-    /// The value of a message.
     value: fn(&FlowRow) -> Option<f64>,
 }
 
 impl Population {
-    /// The value of each message or job, or `None` for one without a value.
     fn values(&self, index: &Index<'_>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<Option<f64>> {
         if self.things == "jobs" {
             let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));

@@ -128,7 +128,6 @@ fn not_drawn(set: &ResultSet, tried: &[Trial]) -> String {
     }
 }
 
-/// The line style of a bound.
 fn dotted(look: usize) -> Json {
     let mut line = line(look, 1.5);
     line["dash"] = "dot".into();

@@ -62,7 +62,6 @@ impl Panel<'_> {
     }
 }
 
-/// The arrangement of curves in a picture.
 struct Form<'a> {
     /// The dimensions whose values have separate curves.
     per: Vec<&'a str>,
@@ -91,7 +90,6 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The curves of a picture, with the seeds of their runs and the kinds of their entities.
 struct Measured<'a> {
     panels: Vec<Panel<'a>>,
     seeds: BTreeSet<u64>,
@@ -143,7 +141,6 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     Some(Plot::new(spec, picture, note, data, layout))
 }
 
-/// The curves of a picture, downsampled and grouped in panels.
 fn measured<'a>(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'a>, form: &Form<'_>) -> Measured<'a> {
     let mut panels: Vec<Panel<'a>> = Vec::new();
     let (mut seeds, mut kinds) = (BTreeSet::new(), BTreeSet::new());
@@ -196,7 +193,6 @@ fn dashed(index: &Index<'_>, spec: &PlotSpec, (curve, points): &(&Curve<'_>, Poi
     })
 }
 
-/// The traces of the curves `drawn`, panel by panel.
 fn traces(
     index: &Index<'_>,
     spec: &PlotSpec,
@@ -218,8 +214,7 @@ fn traces(
                 (false, true) => Some(name.text.as_str()),
                 (false, false) => None,
             };
-            // A point of goodput is the mean of the interval that ends at its time. There is no point while no
-            // data arrives, so the interval of the next point is long.
+            // A point of goodput is the mean of the interval that ends at its time. Intervals differ in length.
             let kind = match spec.y == GOODPUT {
                 _ if form.cloud => "points",
                 true => "vh",
@@ -279,7 +274,6 @@ fn baselines<'a>(
     found.collect()
 }
 
-/// The kind of an entity, as text for people.
 fn entity_kind(entity: &str) -> &str {
     match entity.split_once(':') {
         Some((group, _)) if entity.contains(" of ") => group,

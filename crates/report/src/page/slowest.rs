@@ -7,9 +7,7 @@ use crate::labels::{bytes, large, micros, significant};
 use anabranch_results::{FlowRow, JobRow, RunRow};
 use std::cmp::Reverse;
 
-/// The largest number of rows of a table.
 const MOST: usize = 10;
-/// The largest number of schemes that have a table.
 const MOST_SCHEMES: usize = 40;
 const OF_MESSAGES: [&str; 12] = [
     "message",

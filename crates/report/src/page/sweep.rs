@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 /// with whiskers from the smallest to the largest value.
 pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let label = label(&spec.y);
-    // A search tries values within a range, so they form a numeric axis. A sweep has the labels that its author wrote.
+    // A search tries values within a range, so they form a numeric axis. A sweep has the values as its author wrote
+    // them.
     let swept = spec.x.iter().filter(|_| set.answer.is_some());
     let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     let quantity = Quantity::of(&swept.map(ToString::to_string).collect::<Vec<String>>());
@@ -99,12 +100,10 @@ struct Traces {
     data: Vec<Json>,
     /// The smallest value above zero, and the largest value.
     range: (f64, f64),
-    /// Whether some point has several seeds.
     has_seeds: bool,
 }
 
 impl Traces {
-    /// Adds a trace through the means of `points`, with whiskers if there are several seeds.
     fn add(&mut self, mut trace: Json, points: &[(Json, Vec<f64>)]) {
         let column = |statistic: Statistic| -> Vec<f64> {
             points.iter().filter_map(|(_, numbers)| statistic.of(numbers)).collect()
