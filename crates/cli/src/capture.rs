@@ -35,9 +35,7 @@ pub enum FrameContent {
     /// A packet, with its header fields as they were on this link.
     Packet(Packet),
     /// A PFC pause frame: XOFF if `stop` is set, else XON.
-    Pause {
-        stop: bool,
-    },
+    Pause { stop: bool },
 }
 
 /// Records the frames on chosen links, up to a given number.

@@ -160,8 +160,11 @@ fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Ve
     }
     let unfinished = |run: &RunRow| run.flows_finished < run.flows || run.jobs_finished < run.jobs;
     for (place, group) in sets.iter().enumerate() {
-        let of: Vec<String> =
-            group.runs().filter(|run| unfinished(run)).map(|run| run.seed.to_string()).collect();
+        let of: Vec<String> = group
+            .runs()
+            .filter(|run| seeds.contains(&run.seed) && unfinished(run))
+            .map(|run| run.seed.to_string())
+            .collect();
         if !of.is_empty() {
             left_out.insert(format!(
                 "{label}: times of messages and jobs, as not all finished in {} (seed {})",

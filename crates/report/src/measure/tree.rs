@@ -90,7 +90,10 @@ pub(super) enum Function {
     Field(&'static str),
     /// A number that a scheme or a model added to the results.
     Extra(Word),
-    Series { statistic: Statistic, points: Points },
+    Series {
+        statistic: Statistic,
+        points: Points,
+    },
     /// The time at which curves settle, or the time during which they are near a value.
     Curve {
         measure: CurveMeasure,

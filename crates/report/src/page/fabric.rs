@@ -59,7 +59,7 @@ pub(super) fn section(set: &ResultSet) -> String {
     }
     if let Some(run) = longest {
         let (length, link) = (bytes(run.peak_queue_bytes as f64), escape(&run.peak_queue_link));
-        notes.push(format!("Longest queue of all runs: {length} at {link} ({}).", escape(&run.scheme)));
+        notes.push(format!("Longest queue: {length} at {link} ({}).", escape(&run.scheme)));
     }
     if !notes.is_empty() {
         let _ = write!(html, "<p class=\"note\">{}</p>", notes.join(" "));
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(svg.matches('L').count() as u32, MOST_BOXES + MOST_BOXES * MOST_BOXES);
         assert!(html.contains("At most 12 boxes are drawn in a row"), "{html}");
         assert_eq!(html.matches("<rect class=\"s\"").count() as u32, 2 * MOST_BOXES);
-        assert!(html.contains("Longest queue of all runs: 512 KB at tor:3/up:5 (reps)."), "{html}");
+        assert!(html.contains("Longest queue: 512 KB at tor:3/up:5 (reps)."), "{html}");
         assert_eq!(section(&ResultSet::default()), "");
     }
 

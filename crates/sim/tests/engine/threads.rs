@@ -270,9 +270,7 @@ trigger id 6 oneshot
 #[test]
 fn chains_of_triggers_over_hosts_and_split_queue_pairs() {
     let text = format!("{LEAF_SPINE}[workload]\nfile = \"chains.cm\"\n{}", measures());
-    let settings = |name: &str| {
-        format!("[set]\n\"{name}.qps\" = 3\n{}", program_at_tors(name))
-    };
+    let settings = |name: &str| format!("[set]\n\"{name}.qps\" = 3\n{}", program_at_tors(name));
     compare(&text, &[("chains.cm", CHAINS)], settings);
     compare(&text, &[("chains.cm", CHAINS)], |name| {
         format!("[set]\n{}{}", program_at_tors(name), tight(name))

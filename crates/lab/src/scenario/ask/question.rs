@@ -57,7 +57,12 @@ pub enum Extremum {
 enum Values {
     List(Vec<toml::Value>),
     /// All values between two ends, written in the form of `spelling`.
-    Range { ends: [toml::Value; 2], low: f64, high: f64, spelling: Spelling },
+    Range {
+        ends: [toml::Value; 2],
+        low: f64,
+        high: f64,
+        spelling: Spelling,
+    },
 }
 
 /// The form in which a number between two ends is written.

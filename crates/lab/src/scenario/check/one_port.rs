@@ -1,50 +1,84 @@
-//! A warning about schemes that send all packets of a connection by one of a NIC's ports.
+//! Warnings about schemes that use the ports of a NIC badly.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, Fix};
 use anabranch_engine::{PortChoice, Scheme};
 use anabranch_fabric::Topology;
+use anabranch_proto::{LbConfig, TransportConfig};
 
 /// The largest number of schemes whose parameters the hint writes.
 const MOST_WRITTEN: usize = 2;
 
+/// The names of the schemes found, and the largest number of ports of a NIC.
 #[derive(Default)]
 pub(in crate::scenario) struct OnePort {
-    schemes: Vec<String>,
+    /// Schemes whose load balancers do not choose among ports.
+    fixed: Vec<String>,
+    /// Schemes whose load balancers would choose among ports if the queue pair did not.
+    pinned: Vec<String>,
+    /// Schemes with go-back-N whose packets leave by every free port.
+    overtaken: Vec<String>,
     ports: u16,
 }
 
 impl OnePort {
     pub(in crate::scenario) fn look(&mut self, scheme: &Scheme, on: &Topology) {
-        let is_meant = scheme.qps > 1 || scheme.fabric.port_choice() == PortChoice::QueuePair;
-        if !on.has_several_ports() || is_meant || scheme.uses_all_ports() || scheme.mix.is_some() {
+        if !on.has_several_ports() || scheme.mix.is_some() {
             return;
         }
         self.ports = self.ports.max(on.most_host_ports());
-        if !self.schemes.contains(&scheme.name) {
-            self.schemes.push(scheme.name.clone());
+        let spreads = scheme.all_lbs().all(LbConfig::spreads_packets);
+        let found = match scheme.fabric.port_choice() {
+            PortChoice::Entropy if scheme.qps == 1 && !spreads => &mut self.fixed,
+            PortChoice::QueuePair if scheme.qps >= u32::from(on.most_host_ports()) => return,
+            PortChoice::QueuePair if spreads => &mut self.pinned,
+            PortChoice::QueuePair => &mut self.fixed,
+            // Adaptive routing and spraying reorder packets anyway.
+            PortChoice::Packet if scheme.fabric.port_choice.is_some() => match scheme.transport {
+                TransportConfig::GoBackN(_) => &mut self.overtaken,
+                _ => return,
+            },
+            _ => return,
+        };
+        if !found.contains(&scheme.name) {
+            found.push(scheme.name.clone());
         }
     }
 
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
-        let OnePort { schemes, ports } = self;
-        if schemes.is_empty() {
-            return Vec::new();
-        }
-        let (send, their) = if schemes.len() == 1 { ("sends", "its") } else { ("send", "their") };
-        let message = format!(
-            "{} {send} all packets of a queue pair by one port of the NIC, and {their} connections have one queue pair: what \
-             a NIC sends to another has 1/{ports} of its rate",
-            schemes.join(", ")
-        );
-        let of_scheme = |name: &String| {
+        let ports = self.ports;
+        let qps = |name: &str| {
             format!("\"{name}.qps\" = {ports} and \"{name}.fabric.port_choice\" = \"queue-pair\"")
         };
-        let written = schemes.iter().take(MOST_WRITTEN).map(of_scheme).collect::<Vec<_>>().join(", ");
-        let rest = if schemes.len() > MOST_WRITTEN { ", likewise the others" } else { "" };
-        let help = format!("{written} below [set]{rest}, unless one port is what is meant");
-        vec![fault(&origin.file, origin.place("schemes"), message, Some(Fix::text(help)))]
+        let entropy = |name: &str| format!("\"{name}.fabric.port_choice\" = \"entropy\"");
+        let fixed = format!(
+            "all packets of a queue pair by one port of the NIC, and a connection has fewer queue pairs than the NIC has \
+             ports ({ports}): what a NIC sends to another has less than its rate"
+        );
+        let pinned = format!(
+            "all packets of a queue pair by one port of the NIC: port_choice = \"queue-pair\" overrides the load balancer, \
+             which would spread them over {ports} ports"
+        );
+        let overtaken =
+            "the packets of a queue pair by all ports of the NIC, and go-back-n sends everything again \
+                         from a packet on that another overtakes"
+                .to_owned();
+        let findings: [(&[String], String, &dyn Fn(&str) -> String, &str); 3] = [
+            (&self.fixed, fixed, &qps, ", unless that is what is meant"),
+            (&self.pinned, pinned, &entropy, ""),
+            (&self.overtaken, overtaken, &qps, ""),
+        ];
+        let warning = |(schemes, what, fix, unless): (&[String], String, &dyn Fn(&str) -> String, &str)| {
+            let send = if schemes.len() == 1 { "sends" } else { "send" };
+            let message = format!("{} {send} {what}", schemes.join(", "));
+            let written =
+                schemes.iter().take(MOST_WRITTEN).map(|name| fix(name)).collect::<Vec<_>>().join(", ");
+            let rest = if schemes.len() > MOST_WRITTEN { ", likewise the others" } else { "" };
+            let help = format!("{written} below [set]{rest}{unless}");
+            fault(&origin.file, origin.place("schemes"), message, Some(Fix::text(help)))
+        };
+        findings.into_iter().filter(|(schemes, ..)| !schemes.is_empty()).map(warning).collect()
     }
 }
 
@@ -67,9 +101,9 @@ mod tests {
         let [warning] = &warnings("\"rocev2\", \"reps\"", 4, "")[..] else { panic!("one warning") };
         assert_eq!(
             warning,
-            "s.toml:1:1: rocev2 sends all packets of a queue pair by one port of the NIC, and its connections have one queue pair: \
-             what a NIC sends to another has 1/4 of its rate\n  write: \"rocev2.qps\" = 4 and \
-             \"rocev2.fabric.port_choice\" = \"queue-pair\" below [set], unless one port is what is meant"
+            "s.toml:1:1: rocev2 sends all packets of a queue pair by one port of the NIC, and a connection has fewer queue pairs \
+             than the NIC has ports (4): what a NIC sends to another has less than its rate\n  write: \"rocev2.qps\" = 4 and \
+             \"rocev2.fabric.port_choice\" = \"queue-pair\" below [set], unless that is what is meant"
         );
         assert_eq!(
             warnings("\"rocev2\"", 4, "\"rocev2.qps\" = 4\n\"rocev2.fabric.port_choice\" = \"queue-pair\""),
@@ -82,5 +116,24 @@ mod tests {
         };
         assert!(warning.contains("ecmp, conweave, rocev2 send all packets"), "{warning}");
         assert!(warning.contains("below [set], likewise the others"), "{warning}");
+    }
+
+    #[test]
+    fn a_choice_of_ports_that_costs_is_warned_of() {
+        let of = |set: &str| warnings("\"rocev2\", \"reps\"", 2, set);
+        let [fixed, spread] = &of("\"*.fabric.port_choice\" = \"queue-pair\"")[..] else {
+            panic!("two warnings")
+        };
+        assert!(fixed.contains("rocev2 sends all packets of a queue pair by one port"), "{fixed}");
+        assert!(
+            spread.contains("reps sends all packets") && spread.contains("overrides the load balancer"),
+            "{spread}"
+        );
+        assert!(spread.ends_with("write: \"reps.fabric.port_choice\" = \"entropy\" below [set]"), "{spread}");
+        let mended = "\"rocev2.qps\" = 2\n\"rocev2.fabric.port_choice\" = \"queue-pair\"\n\
+                      \"reps.fabric.port_choice\" = \"entropy\"";
+        assert_eq!(of(mended), [""; 0]);
+        let [overtaken] = &of("\"*.fabric.port_choice\" = \"packet\"")[..] else { panic!("one warning") };
+        assert!(overtaken.contains("rocev2 sends the packets of a queue pair by all ports"), "{overtaken}");
     }
 }
