@@ -8,11 +8,11 @@ use anabranch_results::{FlowRow, PointFacts, ResultSet};
 /// The largest number of groups (a scheme at a point of the sweep) that a note lists.
 const MOST: usize = 6;
 
-/// A comparison of the messages of a group that had a timeout with the others.
+/// A comparison of a group's messages with a timeout and its messages without one.
 struct TimeoutDelays {
     /// The number of messages that finished and whose timeouts are known.
     messages: usize,
-    /// The number of these messages that had a timeout.
+    /// The number of `messages` that had a timeout.
     with: usize,
     /// The FCT in microseconds of the slowest message with a timeout: the mean over the runs that have such a message.
     slowest_with_us: f64,
