@@ -81,7 +81,7 @@ pub struct PointFacts {
     pub workload: WorkloadFacts,
     /// The number of hosts of the fabric, if the description of the fabric states one.
     pub hosts: Option<u32>,
-    /// The number of hosts of a ToR, if the fabric is a fat tree.
+    /// The number of hosts of a ToR, for a fat tree, a cross-DC fabric, a full mesh or a multi-plane fabric.
     pub hosts_per_tor: Option<u32>,
     /// The faults, in the order of their numbers.
     pub faults: Vec<FaultFacts>,

@@ -95,7 +95,7 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     Some((back - fault) / 1e6)
 }
 
-/// The integral of a curve up to `time`.
+/// The amount of data that the curve delivers up to `time`: the integral of its rate.
 fn delivered(curve: &[(u64, f64)], time: f64) -> f64 {
     let mut sum = 0.0;
     let mut from = 0.0;
@@ -110,7 +110,7 @@ fn delivered(curve: &[(u64, f64)], time: f64) -> f64 {
     sum
 }
 
-/// The time at which the integral of a curve reaches `amount`.
+/// The time at which the curve has delivered `amount`, or its end if it delivers less.
 fn when(curve: &[(u64, f64)], amount: f64) -> f64 {
     let mut sum = 0.0;
     let mut from = 0.0;

@@ -37,7 +37,7 @@ pub(super) fn verdict(set: &ResultSet, points: &[PointRanking<'_>], quantity: Qu
     verdict
 }
 
-/// A sentence for each set of schemes that share the first rank at some points, with these points. The set is empty at
+/// A sentence for each set of schemes that share the first place at some points, with these points. The set is empty at
 /// points where no scheme finished. For a single scheme, there is one sentence with the range of its values.
 fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
     if let Some(range) = range_of_one_scheme(points, quantity) {
