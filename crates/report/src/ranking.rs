@@ -48,8 +48,9 @@ pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
 /// A lead counts if it exceeds this fraction of the faster scheme's mean.
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
-/// Two schemes tie only if the 95 % interval of their difference ends at or below this fraction of the first scheme's
-/// mean. Without this limit, schemes would tie merely because their seeds differ too much to show a difference.
+/// Ranked schemes tie only if the 95 % interval of their difference ends at or below this fraction of the first
+/// scheme's mean. Without this limit, schemes would tie merely because their seeds differ too much to show a
+/// difference.
 const MOST_APART: f64 = 0.5;
 
 /// The smallest number of seeds for a ranking. With two seeds, the t-test has one degree of freedom, so its result
@@ -97,9 +98,9 @@ pub(crate) struct RankedScheme {
     /// Whether the scheme has several seeds and all of them gave the same number. Such seeds are no more evidence than
     /// a single seed.
     pub is_one_run: bool,
-    /// Whether the faults affected other schemes at the same point, but cost this scheme neither data nor time in any
-    /// seed, for example because hashing avoided the failed link. The result does not show how the scheme handles the
-    /// faults, so the scheme is not ranked.
+    /// Whether the faults affected other schemes at the same point, but neither the data nor the time of this scheme in
+    /// any seed, for example because hashing avoided the failed link. The result does not show how the scheme handles
+    /// the faults, so the scheme is not ranked.
     pub is_untouched: bool,
 }
 
@@ -132,7 +133,7 @@ pub(crate) enum Recovery {
     /// There is nothing to recover from, a baseline is missing or did not finish, or all faults are failures at random
     /// times.
     Unknown,
-    /// Goodput did not fall in any seed.
+    /// Goodput fell in no seed.
     NoDip,
     /// Goodput recovered after this time, in microseconds. Goodput fell in all of the `of` seeds except `no_dip_at` of
     /// them. The estimate is over the seeds in which it fell.
@@ -197,7 +198,6 @@ fn rank(found: &mut [RankedScheme], groups: &[Group<'_>], order: &[usize], quant
     }
 }
 
-/// The rank of a scheme whose seeds determine it.
 struct PlacedRank {
     rank: usize,
     tie_within: Option<f64>,

@@ -124,7 +124,7 @@ pub struct FaultFacts {
     pub period_us: Option<f64>,
     /// The time in microseconds for which links that flap at regular intervals are down in each period.
     pub down_for_us: Option<f64>,
-    /// The mean number of failures per hour and cable or switch, for a fault that fails at random.
+    /// The mean number of failures of a cable or a switch per hour in which it works, for a fault that fails at random.
     #[serde(default)]
     pub per_hour: Option<f64>,
 }

@@ -137,7 +137,7 @@ mod tests {
         (1..).zip(rates).map(|(number, &rate)| (number * 10 * US, rate)).collect()
     }
 
-    /// 100 intervals at a rate of 100. Those in `indexes` have `rate` instead.
+    /// 100 intervals at a rate of 100, except that the intervals in `indexes` have the rate `rate`.
     fn with(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
         curve(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
@@ -152,7 +152,7 @@ mod tests {
         curve(&rates)
     }
 
-    /// 100 intervals at a rate of 100. Those in `indexes` have `rate` instead, and the missing data follows at the end.
+    /// Like [`with`], but the data that is missing follows at the end.
     fn late(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
         whole(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }

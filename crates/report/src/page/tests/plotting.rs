@@ -407,7 +407,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         (&json!(true), &json!("*.fabric.queue (KB)"))
     );
 
-    // Values that are no numbers keep their order. If bounds differ, each scheme has a line for its own bounds.
+    // Values that are not numbers keep their order. If bounds differ, each scheme has a line for its own bounds.
     let mut of_words = compared.clone();
     of_words.values = ["off", "half", "on"].map(str::to_owned).into();
     for (tried, value) in of_words.tried.iter_mut().zip(["off", "on", "half", "off", "on"]) {
