@@ -23,8 +23,8 @@ struct TimeoutDelays {
 
 /// A note on the number of messages that a rank of an AllToAll sends at the same time. Each message has its own
 /// congestion window, so this number determines how far the job is an incast. There is no note for other jobs, or if
-/// the number is 1. Ranks with NVLink get no note, because their blocks go by fewer queue pairs. If the number is
-/// swept, there is no note, because a column shows the number.
+/// the number is 1. There is none for ranks with NVLink either, because their blocks go by fewer queue pairs. If the
+/// number is swept, there is no note, because a column shows the number.
 pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;

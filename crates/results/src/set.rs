@@ -35,9 +35,9 @@ pub struct ResultSet {
     pub missing: Vec<MissingRun>,
     /// Warnings about the scenario as a whole, in sentences. [`RunRow::warnings`] has the warnings of a single run.
     pub warnings: Vec<String>,
-    /// The figure of a paper that this result set reproduces, with its claims, or `None` for an ordinary run.
+    /// The figure of a paper that this result set reproduces, with its claims.
     pub figure: Option<Figure>,
-    /// The search of `anabranch find` with its answer, or `None` for an ordinary run.
+    /// The search of `anabranch find` with its answer.
     pub answer: Option<SearchAnswer>,
 }
 
@@ -66,8 +66,7 @@ impl ResultSet {
         self.warnings.iter().cloned().chain(of_runs.iter().map(SharedWarning::to_string)).collect()
     }
 
-    /// The distinct warnings of the runs. Each has its schemes, and for each scheme the number of runs with the
-    /// warning.
+    /// The distinct warnings of the runs that are not baselines. Each warning has the schemes whose runs have it.
     ///
     /// If the sweep changes a fault, a warning about this fault has only the schemes whose runs all have the warning.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
