@@ -28,9 +28,9 @@ const SLOWDOWN: Quantity = Quantity {
     is_time: false,
 };
 
-/// The quantity by which schemes are ranked. For jobs, it is the CCT of the slowest job. For messages of a Poisson
-/// process or of several lengths, it is the P99 slowdown. For other messages (permutations, incasts), it is the FCT of
-/// the slowest message.
+/// For jobs, the ranked quantity is the CCT of the slowest job. For messages of a Poisson process or of several
+/// lengths, it is the P99 slowdown. For other messages, such as permutations and incasts, it is the FCT of the slowest
+/// message.
 pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
     // If the compared class has messages of its own, they have slowdowns, and the jobs belong to another class.
     if set.actual().iter().any(|run| run.jobs > 0 && run.number("slowdown_mean").is_none()) {
@@ -45,20 +45,19 @@ pub(crate) fn ranked_quantity(set: &ResultSet) -> Quantity {
     }
 }
 
-/// The smallest lead that counts, as a fraction.
+/// A lead counts if it exceeds this fraction of the faster scheme's mean.
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
-/// The largest difference between schemes that tie, as a fraction of the first scheme's mean. The upper end of the 95 %
-/// interval of the difference may not exceed this fraction. A scheme ties only if its seeds exclude that it takes 1.5
-/// times as long as the first scheme. Without this limit, schemes would tie merely because their seeds differ too much
-/// to show a difference.
+/// Ranked schemes tie only if the 95 % interval of their difference ends at or below this fraction of the first
+/// scheme's mean. Without this limit, schemes would tie merely because their seeds differ too much to show a
+/// difference.
 const MOST_APART: f64 = 0.5;
 
 /// The smallest number of seeds for a ranking. With two seeds, the t-test has one degree of freedom, so its result
-/// depends on how nearly equal the two differences are. Only a third difference can show whether that is chance.
+/// depends on how nearly equal the two differences are. Only a third difference can show whether they are nearly equal
+/// by chance.
 pub(crate) const LEAST_SEEDS: usize = 3;
 
-/// The meaning of ranks and ties, in sentences.
 pub(crate) const RULE: &str = "one more than the number of schemes that are faster at the same point, by more than 1 % and \
     significantly (a paired t-test over three seeds or more: the 95 % confidence interval of the per-seed differences excludes \
     0), and never before a scheme that is placed and has a lower mean. Schemes of one rank tie: that interval, from the first of \
@@ -66,7 +65,7 @@ pub(crate) const RULE: &str = "one more than the number of schemes that are fast
     exclude. Where it excludes neither, the seeds do not tell, and the one whose own interval is wider is not placed: `1-3` \
     means that no scheme is significantly faster, and that all others but two are significantly slower.";
 
-/// A run counts as slower if the ratio of its time to the baseline's exceeds this number.
+/// A run counts as slower if the ratio of its ranked quantity to its baseline's exceeds this number.
 const SLOWER: f64 = 1.001;
 
 /// The result of a scheme in the ranking at one point of the sweep.
@@ -74,20 +73,19 @@ pub(crate) struct RankedScheme {
     /// The ranked quantity, or `None` if a run is missing, did not finish or has no such number.
     pub estimate: Option<Estimate>,
     /// The rank by [`RULE`]. It is `None` if there is no estimate, if there are fewer seeds than [`LEAST_SEEDS`], if
-    /// seeds change nothing at this point, or if the faults affected only other schemes. If the seeds do not
-    /// determine one rank, this is the last rank that they permit.
+    /// seeds change nothing for any scheme at this point, or if the faults affected only other schemes. If the seeds do
+    /// not determine one rank, this is the last rank that they permit.
     pub rank: Option<usize>,
     /// The rank, or 1 without a rank. If the seeds do not determine one rank, this is the first rank that they permit,
     /// which is less than `rank`.
     pub at_best: usize,
-    /// The largest ratio of the scheme's time to that of the first scheme of its rank, computed from the upper end of
-    /// the 95 % interval of the differences. It is `None` for the first scheme of a rank and for a scheme without a
+    /// The largest ratio of the scheme's quantity to the quantity of the first scheme of its rank that the 95 %
+    /// interval of the differences permits. It is `None` for the first scheme of a rank and for a scheme without a
     /// definite rank.
     pub tie_within: Option<f64>,
-    /// The ratio of the quantity to that of the baseline, computed for each seed. It is `None` if a run or a baseline
+    /// The ratio of the ranked quantity to the baseline's, computed for each seed. It is `None` if a run or a baseline
     /// is missing or did not finish.
     pub slowdown_by_fault: Option<Estimate>,
-    /// The time until goodput recovered, over the seeds.
     pub recovery: Recovery,
     /// The number of runs that are missing or did not finish, and the number of all requested runs.
     pub unfinished: [usize; 2],
@@ -100,9 +98,9 @@ pub(crate) struct RankedScheme {
     /// Whether the scheme has several seeds and all of them gave the same number. Such seeds are no more evidence than
     /// a single seed.
     pub is_one_run: bool,
-    /// Whether no fault affected the scheme's data or cost it any time in any seed, although faults affected other
-    /// schemes at the same point. A possible cause is that hashing avoided the failed link. The result does not show
-    /// how the scheme handles the faults, so the scheme is not ranked.
+    /// Whether the faults affected other schemes at the same point, but neither the data nor the time of this scheme in
+    /// any seed, for example because hashing avoided the failed link. The result does not show how the scheme handles
+    /// the faults, so the scheme is not ranked.
     pub is_untouched: bool,
 }
 
@@ -132,19 +130,20 @@ impl RankedScheme {
 /// The time until goodput recovered from the faults, over the seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Recovery {
-    /// There is nothing to recover from, a baseline is missing or did not finish, or all faults fail at random times.
+    /// There is nothing to recover from, a baseline is missing or did not finish, or all faults are failures at random
+    /// times.
     Unknown,
-    /// Goodput did not fall in any seed.
+    /// Goodput fell in no seed.
     NoDip,
     /// Goodput recovered after this time, in microseconds. Goodput fell in all of the `of` seeds except `no_dip_at` of
     /// them. The estimate is over the seeds in which it fell.
     After { time: Estimate, no_dip_at: usize, of: usize },
     /// In `the_end_at` of `of` seeds, the run ended before goodput recovered. With `is_held`, each of these runs
-    /// finished while a fault was still active, so that a scheme that recovered later is not better.
+    /// finished while a fault was still active, which is no worse than a later recovery.
     NotBefore { the_end_at: usize, of: usize, is_held: bool },
 }
 
-/// The ranking results of the groups, in the order of the groups.
+/// The results are in the order of `groups`.
 pub(crate) fn ranked_schemes(set: &ResultSet, groups: &[Group<'_>]) -> Vec<RankedScheme> {
     let quantity = ranked_quantity(set);
     let of = |group| standing(set, group, quantity);
@@ -199,7 +198,6 @@ fn rank(found: &mut [RankedScheme], groups: &[Group<'_>], order: &[usize], quant
     }
 }
 
-/// The rank of a scheme whose seeds determine it.
 struct PlacedRank {
     rank: usize,
     tie_within: Option<f64>,

@@ -24,7 +24,6 @@ pub fn unsaid_table(figure: &Figure) -> String {
 
 pub(crate) const HEAD: [&str; 6] = ["claim", "kind", "paper", "the figure's own", "span", "holds under"];
 
-/// A claim as text.
 pub(crate) struct Row {
     pub says: String,
     pub kind: String,
@@ -62,7 +61,6 @@ pub(crate) fn rows(figure: &Figure, unsaid: &Sensitivity) -> Vec<Row> {
     each.collect()
 }
 
-/// A sentence on the number of setups, their scale and the failed runs.
 pub(crate) fn introduction(figure: &Figure, unsaid: &Sensitivity) -> String {
     let how = match unsaid.together {
         true => "each alone and all together".to_owned(),
@@ -85,7 +83,6 @@ pub(crate) fn introduction(figure: &Figure, unsaid: &Sensitivity) -> String {
     )
 }
 
-/// A sentence on the setup under which the most claims hold.
 pub(crate) fn best(unsaid: &Sensitivity) -> String {
     let (Some(best), Some(own)) = (unsaid.best(), unsaid.setups.first()) else { return String::new() };
     let all = own.claims.len();

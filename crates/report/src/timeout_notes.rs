@@ -8,11 +8,11 @@ use anabranch_results::{FlowRow, PointFacts, ResultSet};
 /// The largest number of groups (a scheme at a point of the sweep) that a note lists.
 const MOST: usize = 6;
 
-/// A comparison of the messages of a group that had a timeout with the others.
+/// A comparison of a group's messages with a timeout and its messages without one.
 struct TimeoutDelays {
     /// The number of messages that finished and whose timeouts are known.
     messages: usize,
-    /// The number of these messages that had a timeout.
+    /// The number of `messages` that had a timeout.
     with: usize,
     /// The FCT in microseconds of the slowest message with a timeout: the mean over the runs that have such a message.
     slowest_with_us: f64,
@@ -23,8 +23,8 @@ struct TimeoutDelays {
 
 /// A note on the number of messages that a rank of an AllToAll sends at the same time. Each message has its own
 /// congestion window, so this number determines how far the job is an incast. There is no note for other jobs, or if
-/// the number is 1. Ranks with NVLink get no note, because their blocks go by fewer queue pairs. If the number is
-/// swept, there is no note, because a column shows the number.
+/// the number is 1. There is none for ranks with NVLink either, because their blocks go by fewer queue pairs. If the
+/// number is swept, there is no note, because a column shows the number.
 pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Option<String> {
     if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;

@@ -11,8 +11,8 @@ pub struct SearchAnswer {
     pub table: Vec<Vec<String>>,
     /// Sentences that a reader needs in addition to the table.
     pub notes: Vec<String>,
-    /// The measured quantity of each run. It is `None` if the condition is not a single comparison, or if neither
-    /// side is a number of a single run.
+    /// The measured quantity of each run. It is `None` if the condition is not a single comparison, or if neither side
+    /// measures a scheme.
     #[serde(default)]
     pub measured: Option<SearchMeasure>,
 }
@@ -22,7 +22,7 @@ pub struct SearchAnswer {
 pub struct SearchMeasure {
     /// The side of the comparison that was measured, such as `fct_max(scheme)`.
     pub measured: String,
-    /// The side with which it is compared, such as `1.05 * at_largest(fct_max(scheme))`.
+    /// The other side of the comparison, such as `1.05 * at_largest(fct_max(scheme))`.
     pub bound: String,
     /// All values that were tried, in the order of the values. They are written as in a scenario, without quotes.
     pub values: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Trial {
     pub value: String,
     /// The measured side. It is `None` if messages or jobs did not finish, or if the run has no such number.
     pub measured: Option<f64>,
-    /// The side with which the measured one is compared. It is `None` if this run did not finish, or if a run at an end
-    /// of the search range did not finish and the side depends on that run.
+    /// The other side. It is `None` if messages or jobs did not finish, if the side depends on a run at an end of the
+    /// search range that did not finish, or if the run has no such number.
     pub bound: Option<f64>,
 }

@@ -14,7 +14,7 @@ pub(crate) const ROWS_A_BATCH: usize = 1 << 16;
 pub enum Table {
     /// A row per run.
     Runs,
-    /// A row per message.
+    /// A row per message that belongs to no job.
     Flows,
     /// A row per job.
     Jobs,

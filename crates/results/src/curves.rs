@@ -19,11 +19,10 @@ use std::sync::Arc;
 pub struct CurveFile {
     path: PathBuf,
     rows: usize,
-    /// The ranges of rows, each of one curve, in the order of the file.
+    /// The rows of each curve, in the order of the file. A curve whose rows are not adjacent has several ranges.
     ranges: Vec<RowRange>,
 }
 
-/// Adjacent rows of one curve.
 #[derive(Debug, PartialEq)]
 struct RowRange {
     run: u32,
@@ -108,7 +107,7 @@ impl FiledCurves {
     /// Writes the curves of one run to a file at `path`.
     ///
     /// # Errors
-    /// The file cannot be written, or not be read back.
+    /// The file cannot be written or read back.
     pub fn write(path: &Path, rows: &[SeriesRow]) -> Result<FiledCurves, ResultsError> {
         write_curves(path, rows)?;
         FiledCurves::open(path)
@@ -206,7 +205,6 @@ fn intern(names: &mut BTreeSet<Arc<str>>, name: &str) -> Arc<str> {
     name
 }
 
-/// A reader of some columns, for all rows or a selection.
 fn reader(
     path: &Path,
     columns: &[&str],

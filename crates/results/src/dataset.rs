@@ -56,7 +56,7 @@ impl Dataset {
             // Another machine may have reserved the folder for another plan in the meantime.
             dataset.has_plan(plan)?;
         }
-        // Only the machines of this plan write its inputs. One of them may have stopped before.
+        // Another machine of this plan may have stopped before it wrote all inputs.
         inputs
             .iter()
             .try_for_each(|(name, text)| write_missing(&folder.join(name), text))
@@ -96,8 +96,8 @@ impl Dataset {
         self.task(number).exists()
     }
 
-    /// Stores a run atomically, with its report `page`. If another machine has stored the run already, nothing changes,
-    /// because both have the same results.
+    /// Stores a run atomically, with its report `page`. If another machine has already stored the run, the stored files
+    /// stay, because both machines have the same results.
     ///
     /// # Errors
     /// The files of the run cannot be written.
@@ -149,7 +149,7 @@ fn write_inputs(dir: &Path, inputs: &BTreeMap<String, String>) -> io::Result<()>
     Ok(())
 }
 
-/// Writes a file and renames it into place, so that no other machine reads an incomplete one, unless it is there.
+/// Writes a file unless it exists. The file is renamed into place, so that no machine reads an incomplete file.
 fn write_missing(path: &Path, text: &str) -> io::Result<()> {
     if path.exists() {
         return Ok(());
@@ -172,7 +172,7 @@ fn place(fresh: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Sets the mode of a temporary file or folder. By default only the current user may read it; others may need to.
+/// Sets the mode of a temporary file or folder, because by default only the current user may read it.
 fn readable(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
@@ -221,7 +221,7 @@ mod tests {
             let there = fs::read_to_string(folder.join(PLAN)).unwrap();
             assert_eq!(fs::read_to_string(folder.join("x.txt")).unwrap(), there);
         }
-        // A machine that stopped between the two is made up for.
+        // If a machine stopped after it wrote the plan, the next machine writes the missing inputs.
         let folder = place.path().join("0");
         fs::remove_file(folder.join("x.txt")).unwrap();
         let plan = fs::read_to_string(folder.join(PLAN)).unwrap();

@@ -54,7 +54,6 @@ pub fn text_digest(text: &str) -> String {
     hash.finish()
 }
 
-/// The digest of a file's bytes. It has 32 hexadecimal digits.
 #[cfg(feature = "files")]
 pub(crate) fn bytes_digest(bytes: &[u8]) -> String {
     shorten(blake3::hash(bytes))

@@ -1,8 +1,8 @@
 //! The encoding of values as input of a digest.
 
-/// Feeds fields to the hash. Different sequences of fields of the same types give different bytes. All NaNs are
-/// encoded alike, and minus zero is encoded like zero. Numbers are encoded as 8 bytes in little-endian order, texts
-/// with their length, and options and variants with a tag.
+/// Feeds fields to the hash. Different sequences of fields of the same types give different bytes, except that all NaNs
+/// are encoded alike, and minus zero is encoded like zero. Numbers are encoded as 8 bytes in little-endian order, texts
+/// with their length, and options with a tag.
 #[derive(Default)]
 pub struct Encoder(blake3::Hasher);
 
@@ -11,7 +11,6 @@ impl Encoder {
         self.0.update(&number.to_le_bytes());
     }
 
-    /// Minus zero is hashed like zero, and all NaNs are hashed alike.
     pub(crate) fn float(&mut self, float: f64) {
         let stable = if float.is_nan() { f64::NAN } else { float + 0.0 };
         self.number(if stable.is_nan() { 0x7ff8_0000_0000_0000 } else { stable.to_bits() });

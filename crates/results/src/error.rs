@@ -16,12 +16,12 @@ pub enum ResultsError {
         /// The error of the file system.
         source: io::Error,
     },
-    /// A row holds a value that its file format cannot express.
+    /// Results cannot be encoded, for example because the file format cannot express a value.
     #[error("{}: cannot be written: {why}", path.display())]
     Encode {
         /// The file.
         path: PathBuf,
-        /// The reason, such as a value that the format cannot express.
+        /// The reason, in words.
         why: String,
     },
     /// The file system refused a read.
@@ -68,7 +68,7 @@ pub enum ResultsError {
         /// The expected type of the column.
         expected: &'static str,
     },
-    /// A Parquet column has another type.
+    /// A Parquet column has another type than expected.
     #[error("{}: column `{column}` has type {found}, expected {expected}", path.display())]
     ColumnType {
         /// The file.

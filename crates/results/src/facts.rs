@@ -81,7 +81,7 @@ pub struct PointFacts {
     pub workload: WorkloadFacts,
     /// The number of hosts of the fabric, if the description of the fabric states one.
     pub hosts: Option<u32>,
-    /// The number of hosts of a ToR, if the fabric is a fat tree.
+    /// The number of hosts of a ToR, for a fat tree, a cross-DC fabric, a full mesh or a multi-plane fabric.
     pub hosts_per_tor: Option<u32>,
     /// The faults, in the order of their numbers.
     pub faults: Vec<FaultFacts>,
@@ -124,7 +124,7 @@ pub struct FaultFacts {
     pub period_us: Option<f64>,
     /// The time in microseconds for which links that flap at regular intervals are down in each period.
     pub down_for_us: Option<f64>,
-    /// The mean number of failures per hour and cable or switch, for a fault that fails at random.
+    /// The mean number of failures of a cable or a switch per hour in which it works, for a fault that fails at random.
     #[serde(default)]
     pub per_hour: Option<f64>,
 }

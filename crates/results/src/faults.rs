@@ -5,14 +5,12 @@ use crate::{FaultRow, ResultsError, RunRow};
 use arrow_array::RecordBatch;
 use std::path::Path;
 
-/// A fault, with the number of its run.
 pub(crate) struct FaultOfRun {
     pub run: u32,
     pub fault: FaultRow,
 }
 
 impl FaultOfRun {
-    /// The faults of all runs, in the order of the runs.
     pub(crate) fn all(runs: &[RunRow]) -> Vec<FaultOfRun> {
         let of_run = |(run, row): (u32, &RunRow)| {
             row.faults.iter().map(move |fault| FaultOfRun { run, fault: fault.clone() }).collect::<Vec<_>>()

@@ -35,9 +35,9 @@ pub struct Figure {
 /// One plot, as a figure's file specifies it (a `[[plot]]` table).
 ///
 /// There is a separate picture for each value of a swept parameter that is neither in [`per`](Self::per) nor on the x
-/// axis. There is a separate picture for each scheme if the scheme is neither in `per` nor on the x axis. Unless `per`
-/// contains `seed`, a distribution contains the messages (or jobs) of all seeds, `line` and `bar` show the mean over
-/// the seeds, and `series` and `points` show the first seed.
+/// axis, unless the x axis determines this value. There is a separate picture for each scheme if the scheme is neither
+/// in `per` nor on the x axis. Unless `per` contains `seed`, a distribution contains the messages (or jobs) of all
+/// seeds, `line` and `bar` show the mean over the seeds, and `series` and `points` show the first seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlotSpec {
@@ -51,7 +51,7 @@ pub struct PlotSpec {
     /// `retransmitted_share`. For `series` and `points`, it is a series, such as `queue_depth_bytes`. For
     /// `slowdown-by-size`, it is a [`crate::Statistic`] such as `mean` or `p99`.
     pub y: String,
-    /// For `line` and `bar`: the swept parameter on the x axis. Without it, each bar stands for a scheme.
+    /// For `line` and `bar`: the swept parameter on the x axis. A `bar` plot without it has a bar for each scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
     /// The dimensions whose values have separate curves: `scheme`, `seed`, a swept parameter by its full name, and
@@ -272,7 +272,7 @@ pub struct Comparison {
 /// A figure's claims under setups that the text of its paper permits. The first setup is the figure's default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
-    /// The settings that could be varied.
+    /// The settings that the paper leaves unspecified.
     pub entries: Vec<SensitivityEntry>,
     /// Whether all combinations of the values were run. Otherwise, each setting was varied alone.
     pub together: bool,
@@ -363,7 +363,7 @@ impl ClaimResult {
 pub enum Outcome {
     /// The number is within the tolerance or satisfies the paper's bound.
     Holds,
-    /// The number misses, but is on the side of 1 that the paper's number states.
+    /// The number is outside the tolerance, but on the same side of 1 as the paper's number.
     DirectionOnly,
     /// Anything else.
     Differs,

@@ -169,7 +169,8 @@ impl ResultSet {
         Ok(set)
     }
 
-    /// Reads only the rows of the runs with their warnings from the files that [`ResultSet::write`] wrote.
+    /// Reads the rows of the runs and their warnings, but not their faults, from the files that [`ResultSet::write`]
+    /// wrote.
     ///
     /// # Errors
     /// The errors of [`ResultSet::read`].
@@ -212,7 +213,6 @@ impl ResultSet {
     }
 }
 
-/// The manifest of a folder, which must be a folder of results.
 fn manifest_of(dir: &Path) -> Result<Manifest, ResultsError> {
     if !dir.is_dir() {
         let why = if dir.exists() { "it is a file" } else { "it does not exist" };
@@ -225,7 +225,6 @@ fn manifest_of(dir: &Path) -> Result<Manifest, ResultsError> {
 pub(crate) struct Manifest {
     format: u64,
     title: String,
-    /// The warnings about the scenario as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     /// The warnings of each run as text. The list is empty if no run has a warning.
@@ -252,7 +251,7 @@ fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, R
     Ok(json)
 }
 
-/// The content of a JSON file, or none if the manifest does not list it.
+/// The result is none if the manifest does not list the file.
 fn read_json<T: serde::de::DeserializeOwned>(
     dir: &Path,
     name: &str,
@@ -369,7 +368,7 @@ fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, Res
     Ok(bytes)
 }
 
-/// Compares a file with the manifest without keeping it in memory.
+/// Compares a file with the manifest. The file is read in pieces, because it may be larger than memory.
 pub(crate) fn check_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<(), ResultsError> {
     let path = dir.join(name);
     let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {

@@ -95,7 +95,7 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     Some((back - fault) / 1e6)
 }
 
-/// The integral of a curve up to `time`.
+/// The amount of data that the curve delivers up to `time`: the integral of its rate.
 fn delivered(curve: &[(u64, f64)], time: f64) -> f64 {
     let mut sum = 0.0;
     let mut from = 0.0;
@@ -110,7 +110,7 @@ fn delivered(curve: &[(u64, f64)], time: f64) -> f64 {
     sum
 }
 
-/// The time at which the integral of a curve reaches `amount`.
+/// The time at which the curve has delivered `amount`, or its end if it delivers less.
 fn when(curve: &[(u64, f64)], amount: f64) -> f64 {
     let mut sum = 0.0;
     let mut from = 0.0;
@@ -137,7 +137,7 @@ mod tests {
         (1..).zip(rates).map(|(number, &rate)| (number * 10 * US, rate)).collect()
     }
 
-    /// 100 intervals at a rate of 100. Those in `indexes` have `rate` instead.
+    /// 100 intervals at a rate of 100, except that the intervals in `indexes` have the rate `rate`.
     fn with(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
         curve(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
@@ -152,7 +152,7 @@ mod tests {
         curve(&rates)
     }
 
-    /// 100 intervals at a rate of 100. Those in `indexes` have `rate` instead, and the missing data follows at the end.
+    /// Like [`with`], but the data that is missing follows at the end.
     fn late(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
         whole(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }

@@ -1,4 +1,4 @@
-//! Warnings of runs and causes of failed runs, as values. Only [`Display`](fmt::Display) converts them to text.
+//! Warnings of runs and causes of failed runs, as values that can be printed.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -91,7 +91,6 @@ impl RunWarning {
         if let RunWarning::FaultWithoutData { packets, .. } = self { *packets } else { 0 }
     }
 
-    /// Whether both warnings are the same, apart from the number of packets.
     fn is_like(&self, other: &RunWarning) -> bool {
         let without_packets = |warning: &RunWarning| {
             let mut warning = warning.clone();
@@ -164,13 +163,12 @@ pub struct WarnedScheme {
 }
 
 impl SharedWarning {
-    /// A shared warning to which no run has been added yet.
     pub(crate) fn new(warning: &RunWarning) -> SharedWarning {
         SharedWarning { warning: warning.clone(), packets: [warning.packets(); 2], schemes: Vec::new() }
     }
 
-    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false, and adds nothing, if `warning`
-    /// is not like the warning of this entry.
+    /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false, and adds nothing, if the two
+    /// warnings differ in more than the number of packets.
     pub(crate) fn add(&mut self, warning: &RunWarning, scheme: &str, of_runs: usize) -> bool {
         if !self.warning.is_like(warning) {
             return false;
@@ -222,7 +220,7 @@ pub enum RunFailure {
     },
     /// The run has a cycle of paused links, each of which waits for the next (a PFC deadlock).
     Deadlock {
-        /// The simulated time at which the deadlock was found.
+        /// The simulated time at which the deadlock was found, in microseconds.
         at_us: f64,
         /// The links, by name.
         cycle: Vec<String>,
@@ -341,8 +339,8 @@ impl RunFailure {
         }
     }
 
-    /// The names of some unfinished flows of a stalled run, with `...` if there are more. `None` for every other
-    /// failure.
+    /// The names of some unfinished flows of a stalled run, with `...` if there are more. `None` if the run did not
+    /// stall.
     pub fn flows(&self) -> Option<String> {
         let RunFailure::Stalled { flows, unfinished, .. } = self else { return None };
         let more = if *unfinished > flows.len() as u64 { "; ..." } else { "" };

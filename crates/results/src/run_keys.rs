@@ -35,15 +35,14 @@ impl RunKeys {
         Ok(RunKeys(columns))
     }
 
-    /// These keys with a column that states whether the run is a baseline, for tables that have rows of both kinds of
-    /// run.
+    /// Adds a column that states whether the run is a baseline, for tables that also have rows of baselines.
     pub(crate) fn with_baseline(mut self, runs: &[RunRow]) -> RunKeys {
         let baseline = BooleanArray::from_iter(runs.iter().map(|run| Some(run.baseline)));
         self.0.push(column("baseline", Arc::new(baseline), false));
         self
     }
 
-    /// `rows` with these columns inserted after the first one, which must be the number of the run.
+    /// Inserts these columns after the first column of `rows`, which must be the number of the run.
     pub(crate) fn added_to(&self, rows: &RecordBatch) -> Result<RecordBatch, String> {
         let runs: Option<&UInt32Array> = rows.column(0).as_any().downcast_ref();
         let runs = runs.expect("the first column is the number of the run");

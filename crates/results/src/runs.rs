@@ -35,7 +35,6 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
     Ok(runs.into_iter().zip(sweeps.into_iter().zip(extras)).map(whole).collect())
 }
 
-/// The values of [`RunRow::extra`], one map per row.
 fn extras(batch: &RecordBatch) -> Vec<BTreeMap<String, f64>> {
     let mut extras = vec![BTreeMap::new(); batch.num_rows()];
     for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {

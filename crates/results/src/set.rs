@@ -7,7 +7,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The results of one `anabranch run` or of one figure.
+/// The results of one `anabranch run`, one `anabranch find` or one figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResultSet {
     /// The scenario's title.
@@ -16,10 +16,11 @@ pub struct ResultSet {
     pub scenario_toml: String,
     /// The facts about the scenario that the rows of results do not contain.
     pub facts: ScenarioFacts,
-    /// One row per run (scheme x sweep point x seed), in that order. The rows of the baselines follow.
+    /// One row per run (scheme x sweep point x seed), in that order. The rows of the baselines follow. A baseline has
+    /// no flows, jobs and parts.
     pub runs: Vec<RunRow>,
-    /// One row per message of each run. A run may have no rows, because collectives have millions of messages.
-    /// [`RunRow::flows`] has the number of messages in any case.
+    /// One row per message that belongs to no job, because jobs may have millions of messages. [`RunRow::flows`] counts
+    /// the messages of jobs, too.
     pub flows: Vec<FlowRow>,
     /// One row per job of each run. There are no rows if the workload has no jobs.
     pub jobs: Vec<JobRow>,
@@ -32,12 +33,11 @@ pub struct ResultSet {
     pub filed: Vec<FiledCurves>,
     /// The requested runs that failed or never ran. The list is empty if the results are complete.
     pub missing: Vec<MissingRun>,
-    /// Sentences about limits on the meaning of the scenario's results. [`RunRow::warnings`] has the warnings of a
-    /// single run.
+    /// Warnings about the scenario as a whole, in sentences. [`RunRow::warnings`] has the warnings of a single run.
     pub warnings: Vec<String>,
-    /// The figure of a paper that this result set reproduces, with its claims, or `None` for an ordinary run.
+    /// The figure of a paper that this result set reproduces, with its claims.
     pub figure: Option<Figure>,
-    /// The search of `anabranch find` with its answer, or `None` for an ordinary run.
+    /// The search of `anabranch find` with its answer.
     pub answer: Option<SearchAnswer>,
 }
 
@@ -66,8 +66,7 @@ impl ResultSet {
         self.warnings.iter().cloned().chain(of_runs.iter().map(SharedWarning::to_string)).collect()
     }
 
-    /// The distinct warnings of the runs. Each has its schemes, and for each scheme the number of runs with the
-    /// warning.
+    /// The distinct warnings of the runs that are not baselines. Each warning has the schemes whose runs have it.
     ///
     /// If the sweep changes a fault, a warning about this fault has only the schemes whose runs all have the warning.
     pub fn run_warnings(&self) -> Vec<SharedWarning> {
@@ -142,7 +141,7 @@ pub struct MissingRun {
     pub cause: Option<RunFailure>,
 }
 
-/// A missing run as it is stored in a file, which has the text of the cause in addition to the cause.
+/// A missing run in a file, which has the text of the cause in addition to the cause.
 #[derive(Serialize, Deserialize)]
 struct StoredMissingRun {
     scheme: String,

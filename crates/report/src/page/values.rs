@@ -69,7 +69,6 @@ fn owned<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_owned).to_vec()
 }
 
-/// Adds the title of the axis that all numbers share to the first heading.
 fn first_cell(mut head: Vec<String>, axis: &str) -> Vec<String> {
     head[0] = format!("curve; {axis}");
     head
@@ -121,7 +120,7 @@ fn of_names(plot: &Plot) -> Vec<Vec<String>> {
     all.into_iter().map(row).collect()
 }
 
-/// The values at which the curve, in percent of all items, reaches certain percentages.
+/// The name of a distribution, its percentiles P50, P90 and P99, and its largest value.
 fn of_distribution(trace: &Json) -> Vec<String> {
     let at = |percent: f64| {
         let shares = trace["y"].as_array().into_iter().flatten();

@@ -4,8 +4,7 @@ use super::markup::{escape, prose};
 use crate::verdict::{Verdict, answer, method, rank_rule};
 use anabranch_results::{ResultSet, RunFailure, SearchAnswer};
 
-/// The runs that failed or never ran. They come first on the page, because the rest of the page looks complete without
-/// them.
+/// The runs that failed or never ran. This section comes first, because the rest of the page looks complete.
 pub(super) fn missing(set: &ResultSet) -> String {
     if set.missing.is_empty() {
         return String::new();
@@ -13,7 +12,6 @@ pub(super) fn missing(set: &ResultSet) -> String {
     let mut html = String::from(
         "<section class=\"alarm\"><h2>These results are not whole</h2><p>Failed or never ran:</p><ul>",
     );
-    // Runs whose causes of failure differ only in numbers share a line.
     let mut causes: Vec<(Option<&RunFailure>, Vec<String>)> = Vec::new();
     for run in &set.missing {
         let is_like = |other: &Option<&RunFailure>| match (other, &run.cause) {
@@ -47,8 +45,8 @@ pub(super) fn missing(set: &ResultSet) -> String {
     html
 }
 
-/// The answer in sentences. For a figure, the table of claims is the answer. For a search, whose runs are trials, the
-/// section shows the question and its answer.
+/// The answer in sentences, or the question and the answer of a search. It is empty for a figure, whose answer is its
+/// claims.
 pub(super) fn section(set: &ResultSet) -> String {
     if let Some(answer) = &set.answer {
         return search_answer(answer);
@@ -66,7 +64,7 @@ pub(super) fn section(set: &ResultSet) -> String {
     format!("<section class=\"verdict\">{answer}<p class=\"note\">{method}</p>{rule}</section>\n")
 }
 
-/// The sentences of a verdict as paragraphs, and its notes as a list. No line break separates a number from its unit.
+/// The sentences of a verdict as paragraphs, and its notes as a list.
 pub(crate) fn paragraphs(verdict: &Verdict) -> String {
     let text = |line: &String| {
         prose(line).replace("± ", "±\u{a0}").replace(" µs", "\u{a0}µs").replace(" %", "\u{a0}%")

@@ -33,8 +33,7 @@ fn what_seeds_have_in_common_is_no_tie() {
     let found = ranked_schemes(&set, &groups(&set));
     assert_eq!(found.iter().map(|standing| standing.rank).collect::<Vec<_>>(), [Some(1), Some(2), Some(2)]);
     assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
-    // c is not certainly slower than a (13 ± 15.5). It ties with b, which is certainly slower than a, so c has a
-    // definite rank.
+    // c is not significantly slower than a (13 ± 15.5), but b is. c ties with b, so c has a definite rank.
     assert_eq!(found.iter().map(RankedScheme::rank_shown).collect::<Vec<_>>(), ["1", "2", "2"]);
     assert!(!verdict(&set)[0].contains("placed"), "{:?}", verdict(&set));
     assert!(rank_rule(&set).unwrap().contains("paired t-test"));
@@ -75,7 +74,6 @@ fn wide_intervals_do_not_make_a_slow_scheme_first() {
     assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
-/// The ranks of the schemes as the table shows them.
 fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
     let set = set(schemes);
     ranked_schemes(&set, &groups(&set)).iter().map(RankedScheme::rank_shown).collect()
@@ -114,7 +112,6 @@ fn what_is_known_of_neither_is_no_tie() {
     );
 }
 
-/// The scheme with the lowest mean, 467 ± 1,535, gets no definite rank. The other schemes still get their ranks.
 #[test]
 fn one_whose_seeds_lie_far_apart_does_not_lead() {
     let schemes: &[(&str, &[f64])] =
@@ -135,9 +132,8 @@ fn behind_the_first_it_is_the_same() {
     assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_001.0, 1_001.0, 1_005.0])]), ["1", "2", "2"]);
 }
 
-/// The numbers are similar to those in the README: 1,214 ± 370 (not affected by the faults in two of three seeds),
-/// 1,266 ± 10 and 1,305 ± 69. The differences are at most 52 + 371 and 91 + 307 us, which is less than half of 1,214
-/// us.
+/// The means are 1,214 ± 370, 1,266 ± 10 and 1,305 ± 69, close to those in the README. The differences are at most
+/// 52 + 371 and 91 + 307 us, which is less than half of 1,214 us.
 #[test]
 fn the_example_of_the_readme_ties() {
     let schemes: &[(&str, &[f64])] = &[
@@ -148,9 +144,9 @@ fn the_example_of_the_readme_ties() {
     assert_eq!(shown(schemes), ["1", "1", "1"]);
 }
 
-/// By hand: b is slower than a by 3, 1 and 8 us. The mean is 4 with s = 3.61, so ± 8.96 and at most 12.96 of a's 102. c
-/// is slower by 30, 30 and 33 us, which is significant. With b slower by 30, 0 and 60 us, 30 ± 74.5 shows neither a
-/// difference nor a tie.
+/// By hand: b is slower than a (102 us) by 3, 1 and 8 us. The mean is 4 with s = 3.61, so ± 8.96. c is slower than a by
+/// 30, 30 and 33 us, which is significant. If b is slower by 30, 0 and 60 us, 30 ± 74.5 shows neither a difference nor
+/// a tie.
 #[test]
 fn a_tie_says_within_which_factor() {
     let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];

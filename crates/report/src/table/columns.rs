@@ -10,7 +10,7 @@ pub(super) type Column = (&'static str, Cells);
 /// The cells of a column, one per scheme and point of the sweep.
 #[derive(Clone, Copy)]
 pub(super) enum Cells {
-    /// Text that is computed from the runs.
+    /// Text that a function computes from the runs.
     Words(fn(&Group<'_>) -> String),
     /// The mean over seeds of the field with this name, a time in µs. All cells of a column are shown in one unit.
     Time(&'static str),
@@ -68,7 +68,6 @@ pub(super) const COMPUTE_COLUMNS: [(&str, &str); 2] =
 pub(super) const BANDWIDTH_COLUMNS: [(&str, &str); 2] =
     [("algbw\nGB/s", "algbw_gbytes_per_sec"), ("busbw\nGB/s", "busbw_gbytes_per_sec")];
 
-/// Columns for runs with PFC pauses.
 pub(super) const PAUSE_COLUMNS: [Column; 2] = [
     ("pause\nframes", Cells::Words(|group| large(group.mean(|run| run.pause_frames as f64)))),
     ("paused\nport-µs", Cells::Words(|group| large(group.mean(|run| run.pause_us.round())))),
@@ -198,7 +197,6 @@ impl Cells {
     }
 }
 
-/// A mean ratio as text, or a dash if there is none.
 pub(super) fn ratio(group: &Group<'_>, name: &str) -> String {
     group.estimate(name).map_or_else(|| "-".to_owned(), |estimate| format!("{:.2}", estimate.mean))
 }
@@ -217,7 +215,6 @@ fn with_interval(mean: String, estimate: &Estimate) -> String {
     }
 }
 
-/// The slowdown by faults with its interval as text, or a dash if it is not known.
 pub(super) fn slowdown_by_fault(standing: &RankedScheme) -> String {
     standing
         .slowdown_by_fault

@@ -37,9 +37,9 @@ impl Head {
     }
 }
 
-/// The summary as text: one row per scheme and point of the sweep.
 pub(crate) struct Summary {
-    /// The number of columns at the left that contain words. The other columns contain numbers.
+    /// The number of columns at the left that identify the row: scheme, swept values and seed. Their cells are aligned
+    /// to the left.
     pub words: usize,
     pub head: Vec<Head>,
     pub rows: Vec<Vec<String>>,
@@ -60,8 +60,7 @@ impl Summary {
     }
 }
 
-/// The summary of all runs. A column of losses, marks or retransmissions that contains only zeros is replaced by a
-/// note.
+/// A note replaces the columns of [`LOSS_COLUMNS`] that contain only zeros.
 pub(crate) fn summary(set: &ResultSet) -> Summary {
     summary_of(set, &by_point(groups(set)), false)
 }
@@ -135,7 +134,6 @@ pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) 
 /// A summary to which columns are added one after the other.
 struct Builder<'a> {
     groups: &'a [Group<'a>],
-    /// The unit that all columns of times share.
     shared: Option<TimeUnit>,
     head: Vec<Head>,
     rows: Vec<Vec<String>>,
@@ -192,7 +190,7 @@ impl<'a> Builder<'a> {
         SITE_COLUMNS.iter().any(|(_, field)| has(field))
     }
 
-    /// Adds columns of computing times. Collectives whose ranks only send have their bandwidths instead.
+    /// Adds columns of computing times, or of bandwidths if no rank computes.
     fn add_job_parts(&mut self, set: &ResultSet) {
         let has = |field: &str| set.runs.iter().any(|run| run.number(field).is_some());
         let [(_, computes), _] = COMPUTE_COLUMNS;
@@ -318,7 +316,6 @@ fn counts_and_ranks(seeds: usize) -> String {
     format!("`flows` is the sum over seeds, the peak queue the largest.{ranks}")
 }
 
-/// The notes on seeds, and on messages or jobs that did not finish.
 fn basis(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let most = groups.iter().map(|group| group.indices.len()).max().unwrap_or(0);

@@ -43,7 +43,6 @@ fn a_brief_table_has_the_columns_that_answer_and_counts_the_rest() {
     On the page, or by `anabranch report results/collectives-0`: 12 more columns, and 1 more note on what columns mean and
     what else may decide.
     ");
-    // The brief table reports jobs that did not finish.
     let mut set = collectives();
     set.runs[1].jobs_finished = 2;
     let text = brief(&set, USUAL_WIDTH, "anabranch report results/collectives-0");
@@ -188,7 +187,6 @@ fn parameters_that_end_alike_keep_their_whole_names() {
     assert_eq!(summary::short_name("workload.bytes", &all), "bytes");
 }
 
-/// Ranks that compute nothing have bandwidths in place of computing times, in the brief table too.
 #[test]
 fn collectives_without_computing_have_their_bandwidths() {
     let mut set = collectives();

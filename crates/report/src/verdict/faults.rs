@@ -7,11 +7,8 @@ use crate::labels::half_width;
 use crate::ranking::{Quantity, RankedScheme};
 use anabranch_results::ResultSet;
 
-/// Sentences and notes about the costs of the faults. One sentence lists the significant costs, the largest first, and
-/// the schemes for which the faults cost nothing. If many costs are significant, this sentence lists only the two
-/// smallest and the two largest. Another sentence lists the schemes that took less time with faults. A note lists the
-/// uncertain costs. If all costs are uncertain, a sentence lists them. Another note is added if the scheme with the
-/// lowest cost is slow.
+/// Sentences and notes about the costs of the faults. A note lists the uncertain costs, or a sentence does if all costs
+/// are uncertain.
 pub(super) fn cost(schemes: &[(&str, &RankedScheme)], set: &ResultSet) -> Verdict {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
@@ -146,7 +143,7 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
 pub(super) enum Unhit {
     /// No fault affected the data of any scheme.
     All,
-    /// Some schemes, as a sentence. These schemes are not ranked.
+    /// A sentence that lists the schemes, which are not ranked.
     Some(String),
 }
 

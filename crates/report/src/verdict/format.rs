@@ -25,8 +25,8 @@ pub(super) struct NumberFormat {
 }
 
 impl NumberFormat {
-    /// The format for these means. All times in a sentence have one unit, which suits the largest mean. If the smallest
-    /// mean is below 100 µs, it would lose digits in milliseconds, so the unit suits the smallest mean.
+    /// The format for these means. All times in a sentence have one unit. It suits the largest mean, or the smallest
+    /// mean if that is below 100 µs and would lose digits in milliseconds.
     pub(super) fn for_means(means: impl Iterator<Item = f64> + Clone, quantity: Quantity) -> Self {
         let least = means.clone().fold(f64::INFINITY, f64::min);
         let most = means.fold(0.0, f64::max);
@@ -93,7 +93,7 @@ pub(super) fn list(items: Vec<String>, most: usize) -> String {
     list_ending(items, " and ", most)
 }
 
-/// A list as in [`list`], with `before_last` before the last item instead of ` and `.
+/// Like [`list`], with `before_last` before the last item instead of ` and `.
 pub(super) fn list_ending(mut items: Vec<String>, before_last: &str, most: usize) -> String {
     let more = items.len().saturating_sub(most);
     if more > 1 {
@@ -107,7 +107,7 @@ pub(super) fn list_ending(mut items: Vec<String>, before_last: &str, most: usize
     }
 }
 
-/// The names for a headline, which has at most [`MOST_IN_HEADLINE`] of them and the number of the others.
+/// At most [`MOST_IN_HEADLINE`] names, and the number of the others.
 pub(super) fn headline_names(mut names: Vec<String>) -> String {
     if names.len() == MOST_IN_HEADLINE + 1 {
         let others = names.split_off(MOST_IN_HEADLINE - 1).len();

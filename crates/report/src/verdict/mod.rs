@@ -124,7 +124,7 @@ fn of_each_point(
     verdict
 }
 
-/// Whether the schemes of a point give no answer: each of them was not affected by the faults or has no estimate.
+/// Whether no scheme of a point gives an answer, because the faults did not affect it or it has no estimate.
 fn has_no_answer(schemes: &[(&str, &RankedScheme)]) -> bool {
     schemes.iter().all(|(_, standing)| standing.no_seed_hit() || standing.estimate.is_none())
 }
@@ -162,7 +162,8 @@ fn left_out(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String> {
     (!without.is_empty()).then(|| format!("Left out of the ranking: {}", list_ending(without, ", ", most)))
 }
 
-/// A sentence about the ranked quantity and the meaning of ±. It is empty if there is nothing to rank.
+/// A sentence about the ranked quantity and the meaning of ±. It is empty for a figure, and if there is nothing to
+/// rank.
 pub(crate) fn method(set: &ResultSet) -> String {
     let seeds = most_seeds(set);
     if seeds == 0 || set.figure.is_some() || set.actual().iter().all(|run| run.flows == 0) {

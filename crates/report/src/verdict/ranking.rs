@@ -8,14 +8,13 @@ use crate::ranking::{LEAST_LEAD, LEAST_SEEDS, Quantity, RankedScheme};
 use anabranch_results::Value;
 use std::collections::BTreeMap;
 
-/// The largest number of schemes that a sentence names. It counts the others, which the table lists.
+/// The limit on the names in a list ([`list`]). The table has the others.
 pub(super) const MOST_NAMED: usize = 8;
-/// The largest number of schemes that a short sentence names besides the one with the last rank.
+/// The limit on the names in a list if there are several points or more than [`MOST_IN_FULL`] schemes.
 pub(super) const FEW_NAMED: usize = 3;
 /// With at most this many schemes, sentences at a single point name all of them.
 pub(super) const MOST_IN_FULL: usize = 6;
 
-/// A point of the sweep, with its ranked schemes.
 pub(super) type PointRanking<'a> = (&'a BTreeMap<String, Value>, Vec<(&'a str, &'a RankedScheme)>);
 
 /// The schemes of a point, and the format of their numbers.
@@ -23,13 +22,13 @@ struct Ranking<'a> {
     schemes: &'a [(&'a str, &'a RankedScheme)],
     quantity: Quantity,
     format: NumberFormat,
-    /// The largest number of names in a list ([`list`]).
+    /// The limit on the names in a list ([`list`]).
     most: usize,
     /// The beginning of a sentence about only some of the schemes. It is empty if the sentence is about all.
     of_these: &'static str,
 }
 
-/// The verdict on the schemes of a point: a headline with the fastest scheme and its lead, and notes about the others.
+/// A headline with the fastest scheme and its lead, and notes about the others.
 pub(super) fn ranking(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most: usize) -> Verdict {
     let of_these = match schemes.iter().any(|(_, standing)| standing.is_untouched) {
         true => "Of those whose data the faults hit, ",
@@ -215,12 +214,11 @@ pub(super) fn ties_by_mean(first: f64, other: f64) -> bool {
     other <= first * (1.0 + LEAST_LEAD)
 }
 
-/// Schemes of the same rank.
 struct RankGroup {
     name: String,
     /// The first scheme with its value: `c (200.0 ± 5.0 µs)`.
     text: String,
-    /// The other schemes with the same rank.
+    /// The other schemes of the rank.
     tied: Vec<String>,
     most: usize,
 }

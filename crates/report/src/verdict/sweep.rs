@@ -37,7 +37,7 @@ pub(super) fn verdict(set: &ResultSet, points: &[PointRanking<'_>], quantity: Qu
     verdict
 }
 
-/// A sentence for each set of schemes that tie as the fastest at some points, with these points. The set is empty at
+/// A sentence for each set of schemes that share the first place at some points, with these points. The set is empty at
 /// points where no scheme finished. For a single scheme, there is one sentence with the range of its values.
 fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
     if let Some(range) = range_of_one_scheme(points, quantity) {
@@ -77,7 +77,6 @@ fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
         .collect()
 }
 
-/// A reason why a scheme is not ranked, and the test for this reason.
 type Reason = (&'static str, fn(&RankedScheme) -> bool);
 
 /// Sentences about the schemes that, at some points, are not ranked or have no definite rank, with the reasons.

@@ -28,7 +28,7 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
     insta::assert_snapshot!(text(&tie), @"a and b tie within a factor of 1.09: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c (901.0 ± 2.5 µs).");
     let ranks: Vec<_> = ranked_schemes(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
-    // The seeds of b show neither a difference nor a tie, so it does not tie with any scheme.
+    // The seeds of b show neither a difference nor a tie.
     let chain =
         set(&[("a", &[100.0, 101.0, 102.0]), ("b", &[65.0, 105.0, 175.0]), ("c", &[200.0, 201.0, 202.0])]);
     insta::assert_snapshot!(text(&chain), @r"
@@ -206,7 +206,7 @@ fn seeds_that_change_nothing_are_no_evidence() {
     ");
 }
 
-/// Two schemes tie: the second is 1 us slower in two seeds and 1 us faster in the third.
+/// `other` is 1 us slower than `clear` in two seeds and 1 us faster in the third, so they tie.
 #[test]
 fn what_ties_behind_the_first_is_named_together() {
     let [clear, other] = [[0.0, 2.0, 4.0], [1.0, 1.0, 5.0]];
@@ -386,7 +386,7 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
     assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
     set_scenario(&mut hit, "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n");
     assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
-    // A fault that begins after the end of the run affects nothing, on any number of links.
+    // A fault that begins after the end of the run affects nothing, however many links it has.
     hit.runs[3].faults[0].at_us = 200.0;
     assert!(
         last(&hit).contains("tor-uplinks:60%") && last(&hit).contains("an earlier `at`"),

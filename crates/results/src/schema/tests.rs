@@ -65,7 +65,7 @@ fn every_field_has_its_number() {
         _ => Some(f64::from(field.starts_with("flows") || field.starts_with("jobs"))),
     };
     assert!(RunRow::FIELDS.iter().all(|field| row.number(field) == value(field)));
-    // The messages of one class beside the job of another one have slowdowns.
+    // A run with jobs in one traffic class has slowdowns of the messages of another class.
     let of_messages = RunRow { slowdown_mean: 1.5, slowdown_p95: 2.5, ..row.clone() };
     assert_eq!(of_messages.number("slowdown_p95"), Some(2.5));
     assert_eq!((row.number("state_bits"), row.number("bits")), (Some(74.0), None));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The titles of the pictures, with the names of their curves.
+/// The title of each picture, with the names of its curves.
 fn drawn(spec: PlotSpec) -> Vec<(String, Vec<String>)> {
     let mut set = with_figure();
     set.figure.as_mut().unwrap().plots = vec![spec];
@@ -19,7 +19,6 @@ fn per_says_what_has_a_curve_of_its_own() {
     };
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let queue = "queue_depth_bytes";
-    // If `per` does not name the scheme or a swept parameter, each of its values has a separate picture.
     let default = drawn(spec(PlotKind::Series, queue, &[]));
     assert_eq!(default.len(), 2);
     assert_eq!(default[0].0, "T (workload.bytes = 8MiB)");
@@ -252,7 +251,7 @@ fn bars_tell_of_their_whiskers_and_stand_on_a_power_of_ten() {
         both.note,
         "Mean over the seeds; the whiskers are the least and the largest, not the 95 % interval of ±."
     );
-    // The shortest bar is at 100 us, and the longest whisker ends at 405 us.
+    // The shortest bar ends at 100 us, and the longest whisker at 405 us.
     assert_eq!(both.layout["panels"][0]["y"]["range"], json!([10.0, 405.0 * 1.25]));
     let mut one = set.clone();
     one.runs.retain(|run| run.seed == 1);
@@ -380,7 +379,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // A search without a measure, as in result files of an older version.
+    // Without a measure, the default plot is drawn.
     let plot = plots_of(&set).remove(0);
     assert_eq!(plot.title, "Largest FCT against *.fabric.queue");
     assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
@@ -408,7 +407,7 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         (&json!(true), &json!("*.fabric.queue (KB)"))
     );
 
-    // Words keep their order. If bounds differ, each scheme has a line for its own bounds.
+    // Values that are not numbers keep their order. If bounds differ, each scheme has a line for its own bounds.
     let mut of_words = compared.clone();
     of_words.values = ["off", "half", "on"].map(str::to_owned).into();
     for (tried, value) in of_words.tried.iter_mut().zip(["off", "on", "half", "off", "on"]) {
