@@ -259,7 +259,7 @@ impl Scenario {
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
         let ends = soonest.min(self.limits.max_time);
-        checks.cut_off.look(&targets_of, workload, &ground.topology, ends);
+        checks.cut_off.look(&targets_of, workload, &ground.topology, ends, step.schemes);
         for (i, (fault, targets)) in targets_of.iter().enumerate() {
             let times = [ends, self.limits.max_time];
             let rare = failure_rates::rare((i, fault), targets, &ground.topology, times, &self.origin);
