@@ -23,8 +23,9 @@ const OUTSIDE: &[&str] = &[
     "std::time::",
 ];
 
-/// Builds `package` for wasm. Fails if the module has an import, or if code outside the standard library calls a part
-/// of the standard library that uses the environment. The build uses a separate folder under `target`.
+/// Builds `package` for wasm. Fails if the module has an import, or if a function that the package calls, directly or
+/// through others, uses a part of the standard library that needs the environment. The build uses a separate folder
+/// under `target`.
 pub fn check(root: &Path, target: &Path, package: &str) -> Result<()> {
     // The library is built as a separate module, without optimisation and with dead code kept, so that the module
     // contains every function that is not generic. A program that calls the library would contain only the functions

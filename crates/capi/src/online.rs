@@ -3,8 +3,8 @@
 //!
 //! The fabric is simulated once ([`crate::engine`]). While messages are in flight, the engine pauses at each arrival,
 //! at each acknowledgement whose message has a callback for the sender, at the acknowledgement of the last message in
-//! flight, and at each known event outside of the fabric, such as a scheduled callback. All callbacks and posts during
-//! a pause have the time of the pause.
+//! flight, and at each known event outside of the fabric, such as a scheduled callback. While messages
+//! are in flight, all callbacks and posts during a pause have the time of the pause.
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;

@@ -205,7 +205,7 @@ pub struct Outgoing {
 /// An effect of one node on another without a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
-    /// The time of the event.
+    /// The time of the cause. A switch's program gets the notice of a queue pair later.
     pub time: Time,
     /// The kind of the effect.
     pub kind: SignalKind,
@@ -236,7 +236,8 @@ pub enum SignalKind {
         /// The number of the host.
         host: u32,
     },
-    /// The data class of a port is paused or resumed, because its link went down or came up.
+    /// The pause of a port's data class was determined anew, because its link went down or came up. A class is paused
+    /// only while the link is up in both directions and the other end wants a pause.
     Pause {
         /// The number of the node.
         node: u32,

@@ -275,7 +275,7 @@ mod tests {
             "{:?}",
             alltoall_concurrency(&set)
         );
-        // With more hosts, a rank sends to more other ranks.
+        // If the points have different numbers of connections, the note gives the range.
         let swept = swept.replace("allreduce-ring", "alltoall");
         set_scenario(
             &mut set,

@@ -301,11 +301,11 @@ columns! {
         /// The FCT that the message would have if it were alone in the network.
         #[column("ps", digest)]
         pub ideal_fct_ps: u64,
-        /// The part of the workload to which the message belongs, such as `background` or `incast`. It is empty if
-        /// there is one part. With several data centres, `intra` or `inter` states whether the message stays in one
-        /// data centre, after a `/` if there is a part: `background/inter`. If some hosts have another load balancer
-        /// than the rest, the last component is `mixed` for the messages that these hosts send and `main` for the
-        /// others. With several traffic classes, the first component is the name of the message's class.
+        /// The group of the message: up to four words with `/` between them, such as `background/inter`, or empty. With
+        /// several traffic classes, the first word is the class. If the workload has several parts, the next word is the
+        /// part, such as `background` or `incast`. With several data centres, the next word is `intra` if the message
+        /// stays in one data centre, otherwise `inter`. If some hosts have another load balancer than the rest, the last
+        /// word is `mixed` for the messages that these hosts send and `main` for the others.
         #[column("")]
         pub group: Cow<'static, str>,
         /// Data packets of the message without retransmissions.

@@ -15,7 +15,8 @@ pub struct Inbox {
     unsorted: Vec<u64>,
     /// The end in `keys` of each part of the synchronisation window.
     ends: Vec<u32>,
-    /// The runs of arrivals, by number. Arrivals over long links have higher numbers.
+    /// The runs, in the order of the numbers of their arrivals. Arrivals over long links are in no run, and their numbers
+    /// follow those of the last run.
     runs: SmallVec<[InboxRun; 4]>,
     next: usize,
     start: u64,

@@ -1,6 +1,6 @@
 //! The tests compare the resolved schemes of all figures but the league's, at both scales, with `figures.toml`. A
-//! change of a default or a setup thus cannot change a figure unnoticed. The tests also compare each built-in scheme
-//! with the setup of its paper.
+//! change of a default or a setup thus cannot change a figure unnoticed. The file also has each built-in scheme, resolved
+//! on the setup of its paper.
 //!
 //! A parameter that is new since the recording may be added. A recorded parameter may not change, disappear, or
 //! appear where it was not. With `ANABRANCH_RECORD=1` the file is written again, for new figures and for intended

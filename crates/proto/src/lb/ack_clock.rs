@@ -19,7 +19,7 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AckClockConfig {
-        /// Number of entropy values among which a packet that no ACK clocks out draws its own.
+        /// Number of entropy values from which a packet draws at random if no ACK clocks it out.
         #[param(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
     }

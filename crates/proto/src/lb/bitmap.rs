@@ -43,7 +43,7 @@ parameters! {
         #[param(0..=65_536; example = 1024;
             source = "unspecified; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
         pub remembered: u32,
-        /// Share of the entropy values. While more of them have a penalty, no entropy value is skipped.
+        /// Share of the entropy values. While more than this share have a penalty, no entropy value is skipped.
         #[serde(default = "always", skip_serializing_if = "is_always")]
         #[param(0.0..=1.0; example = 0.5; source = "UET 1.0.3, section 3.6.16, example: a half; STrack and uet-htsim: 1"; default = 1.0)]
         pub skip_limit: f64,

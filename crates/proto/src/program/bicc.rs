@@ -75,7 +75,7 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; as PNP does, section IV"; default = false)]
         pub clear_marks: bool,
-        /// Whether the queues of packets that the window delays mark packets (ECN) as ports do.
+        /// Whether packets are marked (ECN) in the queues of delayed packets, as in the queues of ports.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[param(any; example = true; source = "unspecified; packets wait at ports in the simulation published with \
             Themis-longhaul"; default = false)]

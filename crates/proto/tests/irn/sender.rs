@@ -337,7 +337,7 @@ fn what_is_first_sent_in_recovery_and_lost_is_sent_again_too() {
     assert_eq!(burst(&mut sender, us(0)), psns(0..100));
     assert_eq!(upon(&mut sender, us(8), ack(0, 1)), [0]);
     assert_eq!(upon(&mut sender, us(16), ack(10, 0)), psns(100..110));
-    // Packets 10 and 101 are lost, and the recovery PSN is 99.
+    // Packets 10 and 101 are lost, and so are the SACKs of 12 to 100. The recovery PSN is 99.
     assert_eq!(upon(&mut sender, us(16), ack(10, 11)), [10]);
     assert_eq!(upon(&mut sender, us(24), ack(10, 102)), (12..102).collect::<Vec<_>>());
     assert_eq!(upon(&mut sender, us(24), ack(10, 103)), []);

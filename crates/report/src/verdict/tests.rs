@@ -206,7 +206,7 @@ fn seeds_that_change_nothing_are_no_evidence() {
     ");
 }
 
-/// `other` is 1 us slower than `clear` in two seeds and 1 us faster in the third, so they tie.
+/// `other` is 1 us slower than `clear` in the first and the third seed, and 1 us faster in the second, so they tie.
 #[test]
 fn what_ties_behind_the_first_is_named_together() {
     let [clear, other] = [[0.0, 2.0, 4.0], [1.0, 1.0, 5.0]];

@@ -1,4 +1,4 @@
-//! Tests of the meaning and the size of collectives.
+//! Tests that collectives give each rank the right contributions, and tests of the memory of large collectives.
 
 mod layouts;
 mod meaning;

@@ -18,7 +18,7 @@ pub enum KeyType {
     Selector(&'static str),
     /// The name of a file. The string describes it: `a file's name, from the scenario's folder`.
     File(&'static str),
-    /// One word.
+    /// Exactly this word.
     Word(&'static str),
     /// One of several words.
     Choice(&'static [&'static str]),

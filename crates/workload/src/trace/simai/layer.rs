@@ -12,7 +12,7 @@ pub(super) struct Layer {
     pub forward: Part,
     pub input: Part,
     pub weights: Part,
-    /// The duration of the weight update at the end.
+    /// The duration of the layer's weight update after the backward pass, which is not simulated.
     pub update: Duration,
 }
 

@@ -36,7 +36,8 @@ pub(super) fn groups(scenario: &Scenario) -> Vec<String> {
     all
 }
 
-/// All choices of at least one word and at most one of each list, joined in the order of the lists.
+/// The choices of at least one word and at most one of each list, joined in the order of the lists. Choices with
+/// `pipeline/intra` are left out.
 fn combined(lists: [&[&str]; 4]) -> Vec<String> {
     let mut groups = vec![String::new()];
     for words in lists {
