@@ -194,7 +194,7 @@ class Result:
 
     @property
     def flows(self) -> Table:
-        """A row per message. Runs of collectives or traces have no rows here."""
+        """A row per message. Messages of jobs (collectives and traces) have no rows here."""
         return Table(self._results.table("flows"))
 
     @property

@@ -60,8 +60,7 @@ columns! {
         /// 99th percentile of the slowdown, with the same exceptions as the mean.
         #[column("")]
         pub slowdown_p99: f64,
-        /// Time from the first start to the last completion. If jobs have steps, such as computations or transfers over
-        /// NVLink, the time begins at the start of the run.
+        /// Time from the first start of a message, a computation or a transfer over NVLink to the last completion.
         #[column("us", digest)]
         pub completion_us: f64,
         /// Jobs of the workload: collectives, or jobs from traces.

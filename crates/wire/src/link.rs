@@ -142,10 +142,12 @@ pub(crate) fn seal(
 ) -> Result<(), WireError> {
     let Link { route, ev, dscp, ecn } = *link;
     let udp_at = ETHERNET_BYTES + route.ip.header_bytes();
+    let length_field = if matches!(route.ip, Addresses::V4 { .. }) { 2 } else { 4 };
     let length = |at: usize| {
         let bytes = out.len() + behind - at;
         let too_large = Fault::TooLarge { value: bytes as u64, bits: 16 };
-        u16::try_from(bytes).map_err(|_| WireError::new("IP length", ETHERNET_BYTES + 2, too_large))
+        u16::try_from(bytes)
+            .map_err(|_| WireError::new("IP length", ETHERNET_BYTES + length_field, too_large))
     };
     let (identification, source_port) = match entropy {
         Entropy::Port => (0, ev),

@@ -269,11 +269,8 @@ impl ClosSpec {
         if spines < 2 * least || even == uplinks || !fits {
             return None;
         }
-        let message = format!(
-            "each of {spines} spines has {} of its {radix} ports in use, as {uplinks} uplinks of a leaf spread evenly over no \
-             smaller number",
-            leaves * uplinks / spines
-        );
+        let message =
+            format!("each of {spines} spines has {} of its {radix} ports in use", leaves * uplinks / spines);
         Some(Problem::with_text(
             message,
             format_args!("uplinks = {even} and spines = {least} below [topology]"),

@@ -119,8 +119,7 @@ fn spines_with_few_ports_in_use_are_warned_of() {
     };
     assert_eq!(
         of(&|_| {}).unwrap(),
-        "each of 31 spines has 8 of its 64 ports in use, as 31 uplinks of a leaf spread evenly over no smaller number; write: \
-         uplinks = 32 and spines = 4 below [topology]"
+        "each of 31 spines has 8 of its 64 ports in use; write: uplinks = 32 and spines = 4 below [topology]"
     );
     let fit: &[&dyn Fn(&mut ClosInput)] = &[
         &|i| (i.uplinks, i.spines) = (Some(32), Some(4)),

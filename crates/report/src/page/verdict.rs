@@ -67,7 +67,11 @@ pub(super) fn section(set: &ResultSet) -> String {
 /// The sentences of a verdict as paragraphs, and its notes as a list.
 pub(crate) fn paragraphs(verdict: &Verdict) -> String {
     let text = |line: &String| {
-        prose(line).replace("± ", "±\u{a0}").replace(" µs", "\u{a0}µs").replace(" %", "\u{a0}%")
+        prose(line)
+            .replace("± ", "±\u{a0}")
+            .replace(" µs", "\u{a0}µs")
+            .replace(" ms", "\u{a0}ms")
+            .replace(" %", "\u{a0}%")
     };
     let sentences = verdict.sentences.iter().map(|sentence| format!("<p>{}</p>", text(sentence)));
     let notes: String = verdict.notes.iter().map(|note| format!("<li>{}</li>", text(note))).collect();

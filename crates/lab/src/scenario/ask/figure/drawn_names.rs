@@ -51,7 +51,9 @@ fn combined(lists: [&[&str]; 4]) -> Vec<String> {
         }
     }
     // Pipelines lead from one data centre to the next, so none is within a data centre.
-    groups.retain(|group| !group.is_empty() && !group.contains("pipeline/intra"));
+    let is_impossible =
+        |group: &String| lists[1].contains(&"pipeline") && format!("/{group}/").contains("/pipeline/intra/");
+    groups.retain(|group| !group.is_empty() && !is_impossible(group));
     groups
 }
 
@@ -77,6 +79,9 @@ pub(super) fn numbers(scenario: &Scenario) -> Vec<String> {
     let watchdog = |scheme: &Scheme| scheme.fabric.pfc.as_ref().is_some_and(|pfc| pfc.watchdog.is_some());
     if scenario.schemes.iter().any(watchdog) {
         add(&["watchdog_storms", "watchdog_drops"]);
+    }
+    if scenario.workload.has_jobs() {
+        add(&["compute_max_us", "exposed_max_us"]);
     }
     for class in &scenario.classes {
         numbers.extend(["drops", "ecn_marks", "pause_us"].map(|name| format!("{name}_{}", class.name)));
