@@ -20,6 +20,8 @@ const DIGITS: usize = 16;
 /// The prefix of the temporary name of an old folder of results while a newer folder replaces it. The end of the newer
 /// folder's temporary name and the final name follow the prefix.
 const REPLACED: &str = ".replaced-";
+/// The prefix of the folders of finished runs of commands that were ended.
+const KEPT: &str = ".kept-";
 /// The name of the folder of curves within a folder that is not complete yet.
 const SPOOL: &str = ".spool";
 /// The largest number of attempts to rename a folder. Another attempt follows only if another program has just
@@ -77,13 +79,13 @@ impl Store {
 
     /// The runs of the scenario that finished before an earlier command was ended. With `fresh` there are none.
     pub fn run_cache(&self, item: &Item, fresh: bool) -> RunCache {
-        RunCache::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
+        RunCache::at(self.root.join(format!("{KEPT}{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
     /// The run cache shared by all items with this name, even if the items' digests differ. Sharing is safe, because a
     /// run's name identifies everything that determines the run.
     pub fn named_run_cache(&self, item: &Item, fresh: bool, names: Vec<String>) -> RunCache {
-        RunCache::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
+        RunCache::by_name(self.root.join(format!("{KEPT}{}", item.name)), fresh, names)
     }
 
     /// Prepares a folder for results. A folder that cannot be created or written is thus refused before the
@@ -120,9 +122,7 @@ impl Store {
             let Some((end, target)) = parts.filter(|(_, target)| !target.is_empty()) else { continue };
             let (newer, target) = (self.root.join(format!("{UNFINISHED}{end}")), self.root.join(target));
             if newer.exists() {
-                let is_left = File::open(newer.join(MADE_BY)).is_ok_and(|file| file.try_lock().is_ok());
-                if !is_left {
-                    // Another program holds the lock, because it is still writing.
+                if !is_left(&newer) {
                     continue;
                 }
                 if !target.exists() && ResultSet::open(&newer).is_ok() {
@@ -139,14 +139,21 @@ impl Store {
         }
     }
 
-    /// Removes folders that were left by killed programs. A failure is not reported, because nothing depends on the
-    /// removal.
+    /// Removes folders that were left by killed programs, also those of runs that are kept. A failure is not reported,
+    /// because nothing depends on the removal.
     fn remove_abandoned(&self) {
-        let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
-        for folder in folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+        let folders_in = |root: &Path| -> Vec<fs::DirEntry> {
+            fs::read_dir(root).into_iter().flatten().flatten().collect()
+        };
+        let has_prefix =
+            |folder: &fs::DirEntry, prefix: &str| folder.file_name().to_string_lossy().starts_with(prefix);
+        let mut folders = folders_in(&self.root);
+        let kept: Vec<_> =
+            folders.iter().filter(|folder| has_prefix(folder, KEPT)).map(fs::DirEntry::path).collect();
+        folders.extend(kept.iter().flat_map(|kept| folders_in(kept)));
+        for folder in folders.iter().filter(|folder| has_prefix(folder, UNFINISHED)) {
             let age = folder.metadata().and_then(|about| about.modified()).map(|at| at.elapsed());
-            let old = matches!(age, Ok(Ok(age)) if age > LEFT_ALONE);
-            if old && File::open(folder.path().join(MADE_BY)).is_ok_and(|file| file.try_lock().is_ok()) {
+            if matches!(age, Ok(Ok(age)) if age > LEFT_ALONE) && is_left(&folder.path()) {
                 let _ = fs::remove_dir_all(folder.path());
             }
         }
@@ -165,6 +172,14 @@ impl Store {
             "{}: results cannot be written there: {what}\n  help: name a folder that can be written with --out DIR",
             self.root.display()
         ))
+    }
+}
+
+/// Whether no program writes into an unfinished folder: none holds its lock, or the folder has no file to lock.
+fn is_left(folder: &Path) -> bool {
+    match File::open(folder.join(MADE_BY)) {
+        Ok(file) => file.try_lock().is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
 
@@ -307,5 +322,32 @@ mod tests {
         let names = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let names: Vec<_> = names.collect();
         assert_eq!(names.len(), 1, "{names:?}");
+    }
+
+    #[test]
+    fn folders_that_killed_programs_left_are_removed_a_day_later() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = |name: &str, hours: u64, is_locked: bool| {
+            let path = place.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            let lock = is_locked.then(|| File::create(path.join(MADE_BY)).unwrap());
+            lock.iter().for_each(|file| file.try_lock().unwrap());
+            let then = std::time::SystemTime::now() - Duration::from_secs(hours * 3600);
+            File::open(&path).unwrap().set_modified(then).unwrap();
+            lock
+        };
+        let _held = folder(".unfinished-held", 25, true);
+        for (name, hours) in [
+            (".unfinished-new", 1),
+            (".unfinished-old", 25),
+            (".kept-x/.unfinished-run", 25),
+            (".kept-x/0", 25),
+        ] {
+            folder(name, hours, false);
+        }
+        Store::at(place.path()).remove_abandoned();
+        let exists = |name: &str| place.path().join(name).exists();
+        assert!([".unfinished-held", ".unfinished-new", ".kept-x/0"].into_iter().all(exists));
+        assert!(![".unfinished-old", ".kept-x/.unfinished-run"].into_iter().any(exists));
     }
 }
