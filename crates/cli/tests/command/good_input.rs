@@ -421,7 +421,7 @@ fn a_figure_whose_runs_fail_is_named_and_the_others_still_run() {
     assert!(claims[1]["error"].is_null() && claims[1]["outcome"].is_string(), "{claims}");
 }
 
-/// Copies the project's figures, with only the first seed at the quick scale.
+/// Copies the project's figures except the league, with only the first seed at the quick scale.
 fn with_one_seed(place: &Place, figures: &Path) {
     let folders = fs::read_dir(figures).unwrap().map(|entry| entry.unwrap().path());
     for folder in folders.filter(|folder| folder.is_dir() && !folder.ends_with("league")) {

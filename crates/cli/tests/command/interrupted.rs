@@ -91,7 +91,8 @@ fn the_next_time_goes_on_from_what_is_finished() {
     let whole = |place: &Place, out: &str| {
         place.run(&["run", "s.toml", "--out", out, "--json", "--threads", "1"]).expect(0)
     };
-    // The first run must have ended and the second must not. The right moment depends on the speed of the machine.
+    // The first run must have ended, and the second must still be running. The right moment depends on the speed of the
+    // machine.
     let mut then = Duration::from_millis(400);
     while !interrupted(&place, then).stderr.contains("interrupted after 1 of 2 runs") {
         let too_late = place.results().iter().any(|name| !name.ends_with("-partial"));
