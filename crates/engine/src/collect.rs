@@ -418,7 +418,7 @@ pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     }
 }
 
-/// The largest ideal FCT among the longest messages of all connections.
+/// The largest of the ideal FCTs of each connection's longest message.
 fn ideal_fct_max(network: &Network<'_>, ideals: &Ideals<'_>) -> u64 {
     let mut longest = vec![0; network.connections() as usize];
     for message in (0..network.board.messages()).map(|number| network.message(MessageId(number))) {
