@@ -103,7 +103,7 @@ pub struct Notice {
     pub opens: bool,
 }
 
-/// Totals over a run, or over the nodes that have run so far on one thread.
+/// Totals over a run, or over a part of its nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Events that nodes have handled.

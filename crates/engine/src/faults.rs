@@ -2,7 +2,7 @@
 //!
 //! All faults are known before the run starts, so the fate of a packet on a link is decided when it is sent. If a link
 //! goes down while packets are on it, no event is needed. The plan does not change, and all threads share it. Random
-//! losses come from a random stream that belongs to the node that sends on the link.
+//! losses come from a random stream of the link, and only the node that sends on the link uses this stream.
 
 mod of_hosts;
 mod random_begins;

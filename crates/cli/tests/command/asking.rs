@@ -92,7 +92,7 @@ fn a_range_without_the_answer_says_which_to_try() {
 #[test]
 fn what_holds_at_neither_end_is_looked_for_between_them() {
     let place = Place::new();
-    // The condition is true for 6 to 54 drops, so a queue can be too small for it and too large for it.
+    // The condition is true for 6 to 54 drops, so a very short queue and a very long queue both fail it.
     let ask = |range: &str, args: &[&str]| {
         let question = QUESTION.replace("drops(scheme) == 0", "abs(drops(scheme) - 30) < 25");
         place.write("s.toml", incast() + &question.replace("smallest = [\"10KB\", \"4MB\"]", range));

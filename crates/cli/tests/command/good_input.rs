@@ -96,8 +96,8 @@ fn json_has_stable_names() {
     assert_eq!(document["runs"][1]["scheme"], "ops");
 }
 
-/// The note on schemes with different setups comes before the table and the summary of the page, and it is in the
-/// output of `check` and in JSON.
+/// The note that schemes are not on the same ground comes before the table and before the summary of the page. It is
+/// also in the output of `check` and in JSON.
 #[test]
 fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
     let place = Place::new();

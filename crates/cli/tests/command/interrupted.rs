@@ -198,7 +198,7 @@ fn a_file_in_the_place_of_the_results_is_left_alone() {
     assert_eq!(fs::read_to_string(place.path().join(folder)).unwrap(), "mine");
 }
 
-/// A small file system, which is unmounted when this is dropped.
+/// A small file system, which is unmounted when the value is dropped.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {

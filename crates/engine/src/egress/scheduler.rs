@@ -30,7 +30,7 @@ struct Level {
 }
 
 impl Scheduler {
-    /// A scheduler for the classes with these shares, one for each class, in the order of class numbers. `packet` is
+    /// The scheduler of the classes. `shares` has one share for each class, in the order of class numbers. `packet` is
     /// the length of a full packet in bytes.
     pub fn new(shares: &[Share], packet: u64) -> Scheduler {
         let mut priorities: Vec<u8> = shares.iter().map(|share| share.priority).collect();
