@@ -19,7 +19,8 @@ pub struct Pair {
 }
 
 pub struct Options {
-    /// The real time of one unit of simulated time. `None` selects a value that even a busy machine can keep up with.
+    /// The seconds of real time for one second of simulated time. `None` selects a number at which even a busy machine
+    /// keeps up.
     pub dilation: Option<u32>,
     /// Whether pairs of sockets take the place of network namespaces and veth pairs.
     pub sockets: bool,
@@ -36,7 +37,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The failure of the command, once the finished runs are printed.
+    /// Returns the failure of the command, if it failed. The finished runs are printed separately.
     ///
     /// # Errors
     /// A run failed, or the command was ended early.

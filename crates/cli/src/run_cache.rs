@@ -163,7 +163,7 @@ impl RunCache {
             .map_err(|error| error.to_string())
             .and_then(|unfinished| {
                 set.write(unfinished.path()).map_err(|error| error.to_string())?;
-                // If another program has stored the run already, the unfinished folder is removed when it is dropped.
+                // If another program has stored the run already, dropping `unfinished` removes the unfinished folder.
                 fs::rename(unfinished.path(), &folder)
                     .or_else(|error| if folder.exists() { Ok(()) } else { Err(error.to_string()) })
             });

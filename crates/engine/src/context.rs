@@ -171,7 +171,7 @@ pub enum Failure {
     Cancelled,
     /// Paused links wait for each other in a cycle. The texts are the links' names.
     Deadlock(Vec<String>),
-    /// A lossless class had no room for a packet. The text names the place with its numbers, and a remedy.
+    /// A lossless class had no room for a packet. The text names the place, the numbers of bytes, and a remedy.
     LosslessDrop(String),
     /// A check found a broken invariant.
     Invariant(String),

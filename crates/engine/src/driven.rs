@@ -85,7 +85,7 @@ impl<'a> DrivenRun<'a> {
         self.notifies
     }
 
-    /// A part of the run that [`DrivenNode`] does not support, if the run has one.
+    /// The description of a part of the run that [`DrivenNode`] does not support, if there is such a part.
     pub fn left_out(&self) -> Option<&'static str> {
         let of_host = |fault: &FaultSpec| {
             matches!(fault.kind, FaultKind::SlowReceiver { .. } | FaultKind::PauseStorm { .. })
@@ -556,8 +556,8 @@ impl<'n> DrivenNode<'n> {
         self.signals.drain(..)
     }
 
-    /// The part of its message that a data packet of this host carries. None at a switch, or if the packet belongs to
-    /// no message that is being sent.
+    /// The part of a message that a data packet of this host carries. None at a switch, or if the packet belongs to no
+    /// message that is being sent.
     pub fn payload_range(&self, qp: QpId, psn: u32) -> Option<PayloadRange> {
         match &self.node {
             AnyNode::Host(host) => host.payload_range(self.network.slots(qp)[0], psn),

@@ -51,7 +51,7 @@ pub struct Port {
     /// time, the sending device has jitter or an inexact clock, or a PFC watchdog observes the port.
     pub impaired: bool,
     pub paused: bool,
-    /// Whether a pause frame is pending, which is sent ahead of everything else.
+    /// Whether a pause frame is pending. A pending pause frame is sent ahead of everything else.
     pub pause_pending: bool,
 }
 
@@ -462,7 +462,8 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
         false => {
-            // `LinkMail` may hold packets of a host with one port, which have to be in the mailbox first.
+            // `LinkMail` may hold packets of a host with one port. They must be put into the mailbox before this
+            // packet.
             at.link.finish(&mut at.out);
             at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port);
         }

@@ -68,7 +68,7 @@ const BASES: [(&str, &str); 7] = [
 
 struct Page {
     path: PathBuf,
-    /// The code blocks: the language with the options after it, and the text.
+    /// For each code block, the language with the options after it, and the text.
     code: Vec<(String, String)>,
     links: Vec<String>,
     anchors: BTreeSet<String>,

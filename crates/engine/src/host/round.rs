@@ -6,7 +6,7 @@ use anabranch_proto::transport::AnySender;
 const NONE: u32 = u32::MAX;
 
 /// A sender with its state in the round robin.
-// This order of the fields puts them directly before the beginning of the sender, mostly in the same cache line.
+// This order puts the other fields directly before the sender, mostly into the cache line in which the sender begins.
 #[repr(C)]
 pub struct SenderSlot {
     /// The number of the sender's queue pair among those on which the host sends.
