@@ -19,7 +19,8 @@ pub struct Pair {
 }
 
 pub struct Options {
-    /// The real time of one unit of simulated time. `None` selects a value that even a busy machine can keep up with.
+    /// The seconds of real time for one second of simulated time. `None` selects a number at which even a busy machine
+    /// keeps up.
     pub dilation: Option<u32>,
     /// Whether pairs of sockets take the place of network namespaces and veth pairs.
     pub sockets: bool,
@@ -28,7 +29,6 @@ pub struct Options {
     pub record: Option<PathBuf>,
 }
 
-/// The runs that finished and the errors of the others.
 pub struct Finished {
     pub pairs: Vec<Pair>,
     pub failed: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The failure of the command, once the finished runs are printed.
+    /// Returns the failure of the command, if it failed. The finished runs are printed separately.
     ///
     /// # Errors
     /// A run failed, or the command was ended early.
@@ -54,8 +54,8 @@ impl Finished {
     }
 }
 
-/// Runs points one after the other. The failure of a run is reported immediately, and the next run begins. Bad input
-/// and Ctrl-C end the sequence.
+/// Runs the points one after the other. If one of several runs fails, its failure is reported immediately and the next
+/// run begins. Bad input and Ctrl-C end the sequence.
 pub fn run_all(points: &[RunPoint], options: &Options) -> Finished {
     let mut finished = Finished { pairs: Vec::new(), failed: Vec::new(), ended: None };
     for (number, point) in points.iter().enumerate() {
@@ -82,7 +82,7 @@ pub fn run_all(points: &[RunPoint], options: &Options) -> Finished {
     finished
 }
 
-/// Refuses a point that a testbed cannot carry.
+/// Returns an error for a point that cannot run on a testbed.
 pub fn check_run(point: &RunPoint) -> Result<(), Failure> {
     let named = describe(&point.scheme.name, point.seed, &point.sweep);
     let built = anabranch_sim::build(point).map_err(|error| Failure::Run(format!("{named}: {error}")))?;
@@ -161,7 +161,7 @@ const COLUMNS: [Column; 8] = [
     ("retransmissions", |row| row.retransmissions as f64, false),
 ];
 
-/// A table of both runs of each pair. Columns that are 0 everywhere are left out.
+/// A table of both runs of each pair. Quantities that are 0 in all runs are left out, except the lateness.
 pub fn differences(pairs: &[Pair]) -> String {
     let shown: Vec<&Column> = COLUMNS
         .iter()

@@ -1,5 +1,6 @@
-//! A cache on disk of runs that finished before their scenario did, so that they need not be simulated again. If the
-//! program is killed, only runs that took long, and runs with names, are in the cache.
+//! A cache on disk for runs that finished, although other runs of their scenario did not. The finished runs need not be
+//! simulated again. If the program is killed, the cache holds only the runs that took long and the runs that have
+//! names.
 
 use crate::made_by::MadeBy;
 use crate::output::note;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{fs, io};
 
 /// The shortest wall-clock time, in seconds, of a run without a name that is stored as soon as it ends. For a shorter
-/// run, writing the files would cost more than it usually saves; such runs are stored at the end of the command if
+/// run, writing the files would cost more than it usually saves. Shorter runs are stored at the end of the command if
 /// other runs did not finish.
 const WORTH_KEEPING_S: f64 = 10.0;
 
@@ -24,8 +25,8 @@ const FAILED: &str = "failed";
 /// A cache of finished runs. Each run is a folder of results, named by the number or by the name of the run.
 pub struct RunCache {
     folder: PathBuf,
-    /// The names of the runs' folders, if these are not the numbers of the runs. Runs with names are stored
-    /// permanently.
+    /// The names of the runs' folders. If there are none, the folders have the numbers of the runs. Runs with names are
+    /// stored permanently.
     names: Option<Vec<String>>,
     taken: AtomicUsize,
     complained: AtomicBool,
@@ -41,8 +42,8 @@ impl RunCache {
         RunCache { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
     }
 
-    /// A cache like the one of [`at`](Self::at), in which the name of a run identifies everything that the result
-    /// depends on. Other commands can therefore use the run.
+    /// A cache like the one of [`at`](Self::at), in which the name of a run identifies everything that determines the
+    /// run's result. Other commands can therefore use the run.
     pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> RunCache {
         RunCache { names: Some(names), ..RunCache::at(folder, fresh) }
     }
@@ -118,15 +119,15 @@ impl RunCache {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Stores a run that has just finished, if it took long or the cache is permanent.
+    /// Stores a run that has just finished, if it took long or has a name.
     pub fn keep_long(&self, index: usize, ran: &mut RunOutcome) {
         if self.names.is_some() || ran.result.run.wall_s >= WORTH_KEEPING_S {
             self.keep(index, ran);
         }
     }
 
-    /// Creates the folder together with the record of this build, unless the folder exists. Another program removes a
-    /// folder without that record.
+    /// Creates the folder together with the record of this build, unless the folder exists. Without this record,
+    /// another program would remove the folder.
     fn create(&self) -> io::Result<()> {
         if self.folder.exists() {
             return Ok(());
@@ -162,7 +163,7 @@ impl RunCache {
             .map_err(|error| error.to_string())
             .and_then(|unfinished| {
                 set.write(unfinished.path()).map_err(|error| error.to_string())?;
-                // If another program has stored the run already, the unfinished folder is removed when it is dropped.
+                // If another program has stored the run already, dropping `unfinished` removes the unfinished folder.
                 fs::rename(unfinished.path(), &folder)
                     .or_else(|error| if folder.exists() { Ok(()) } else { Err(error.to_string()) })
             });

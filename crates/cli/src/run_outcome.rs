@@ -1,15 +1,14 @@
-//! A run that has ended.
+//! The outcome of a run that has ended.
 
 use anabranch_results::{FiledCurves, GOODPUT};
 use anabranch_sim::RunResult;
 use anabranch_sim::baseline::{self, Curve};
 
-/// The outcome of a run, with its curves in memory or in a file.
 #[derive(Debug)]
 pub struct RunOutcome {
     /// The result. It has no curves if they are in a file.
     pub result: RunResult,
-    /// The file of the curves. None if they are in memory, or if there are none.
+    /// The file of the curves. It is `None` if the curves are in memory, or if the run has no curves.
     pub filed: Option<FiledCurves>,
 }
 

@@ -10,7 +10,6 @@ pub struct VariedFigure {
     /// The figure with its claims and its unspecified settings.
     pub figure: results::Figure,
     pub folder: PathBuf,
-    /// The digest of the figure's default scenario and of its unspecified settings.
     pub digest: String,
     pub runs: usize,
     /// The number of runs that were simulated by this command.
@@ -61,8 +60,8 @@ impl Paper {
     }
 }
 
-/// The setup of each paper under which the most claims of its figures hold. If several figures vary a setting of one
-/// name, the setup gives all of them one value, or gives each of them its own default.
+/// For each paper, the setup under which the most claims of its figures hold. If several figures vary settings with the
+/// same name, the setup gives all these settings the same value, or leaves each figure its own default.
 pub fn papers(varied: &[VariedFigure]) -> Vec<Paper> {
     let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
     names.into_iter().map(|name| best_of(name, varied)).collect()
@@ -75,8 +74,8 @@ fn paper_of(done: &VariedFigure) -> &str {
 /// Values of unspecified settings, by the name of the setting.
 type EntryValues<'a> = BTreeMap<&'a str, EntryValue<'a>>;
 
-/// The values of the settings that later figures also vary: for each setting its name, the values of its parameters,
-/// and whether they are defaults.
+/// For each setting that a figure still to be combined also varies: its name, the values of its parameters, and whether
+/// these values are defaults.
 type SharedValues<'a> = Vec<(&'a str, (Option<BTreeSet<&'a str>>, bool))>;
 
 /// One of the values tried for a setting that the paper leaves unspecified.
@@ -87,7 +86,7 @@ struct EntryValue<'a> {
     /// The values that this setting gives to its parameters. The parameters' names are left out, because they differ
     /// between the schemes of different figures. `None` if the figures have different defaults.
     meant: Option<BTreeSet<&'a str>>,
-    /// Whether each figure has its default.
+    /// Whether each figure keeps its own default.
     own: bool,
 }
 
@@ -166,8 +165,8 @@ fn changed(values: &EntryValues<'_>) -> usize {
     values.values().filter(|said| !said.own).count()
 }
 
-/// The values combined with the values of a figure's setup. None if the two values of a setting disagree. The default
-/// value of a figure agrees with the default value of another figure, even if the two differ.
+/// The values combined with the values of a figure's setup. The result is `None` if the two values of a setting
+/// disagree. The default value of a figure agrees with the default value of another figure, even if the two differ.
 fn with_setup<'a>(
     values: &EntryValues<'a>,
     figure: &'a Sensitivity,
@@ -193,8 +192,8 @@ mod tests {
     use super::*;
     use anabranch_results::{ClaimResult, ClaimValue, Outcome};
 
-    /// A figure of a paper with two values for each named setting, and the number of its four claims that hold under
-    /// each setup.
+    /// A figure in which each of the settings `whats` has two values. For each setup, `holds` has the choice of values
+    /// and the number of the figure's four claims that hold.
     fn varied(id: &str, whats: &[&str], holds: &[(&[usize], usize)]) -> VariedFigure {
         let result = |holds| ClaimResult::Evaluated {
             measured: ClaimValue::Number(1.0),
@@ -247,7 +246,7 @@ mod tests {
     #[test]
     fn a_papers_figures_share_what_they_name_alike() {
         let all = [
-            // This figure alone would choose the second payload, under which no claim of the other figure holds.
+            // By itself, figure 1 would choose the second payload, under which no claim of figure 2 holds.
             varied("dcp/figure-1", &["payload"], &[(&[0], 2), (&[1], 3)]),
             varied(
                 "dcp/figure-2",
@@ -270,7 +269,7 @@ mod tests {
         assert_eq!(papers[1].setup, "the figures' own");
     }
 
-    /// A setting may be implemented by another parameter with another default, if the figure has another scheme.
+    /// Two figures with different schemes may implement a setting by different parameters with different defaults.
     #[test]
     fn figures_share_a_value_whatever_its_parameters() {
         let mut all = [
@@ -291,7 +290,6 @@ mod tests {
         assert_eq!(papers[0].setup, "buffer: 2MB");
     }
 
-    /// A figure with the values `values` of the setting `buffer`.
     fn of_buffers(id: &str, values: [&str; 2], holds: [usize; 2]) -> VariedFigure {
         let mut varied = varied(id, &["buffer"], &[(&[0], holds[0]), (&[1], holds[1])]);
         let entry = &mut varied.figure.unsaid.as_mut().unwrap().entries[0];

@@ -1,4 +1,4 @@
-//! The outcome of a simulation.
+//! The outcome of a command that simulates a scenario.
 
 use crate::failure::Failure;
 use crate::output::note;
@@ -41,7 +41,7 @@ impl Simulated {
         };
         let (asked, failed) = (self.runs_asked, failed().count());
         if self.interrupted {
-            // The rows are not counted, because a run that failed may have one.
+            // The rows are not counted, because a run that failed may have a row.
             let finished = asked.saturating_sub(self.results.missing.len());
             return Err(Failure::Interrupted(format!(
                 "interrupted after {finished} of {asked} runs; {kept}"

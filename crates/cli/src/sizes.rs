@@ -3,10 +3,10 @@
 
 use anabranch_sim::scenario::{RunPoint, TopologySpec};
 
-/// The number of hosts and the traffic of the first point, and the swept parameters with their values. The text is
-/// empty without points.
+/// The hosts and the traffic of the first point, and the swept parameters with their values. Without points, the text
+/// is empty.
 ///
-/// `128 hosts, permutation of 8MiB; swept: topology.oversubscription = 1, 4`
+/// Example: `128 hosts, permutation of 8MiB; swept: topology.oversubscription = 1, 4`
 pub fn describe(points: &[RunPoint]) -> String {
     let Some(first) = points.first() else { return String::new() };
     let mut text = format!("{}, {}", fabric(&first.topology), traffic(first));

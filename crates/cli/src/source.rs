@@ -10,7 +10,7 @@ use anabranch_sim::scenario::{Diagnostic, Files, Ground, Overrides, Registry, Ru
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The largest input file in bytes.
+/// The largest size of an input file in bytes.
 const LARGEST_FILE: u64 = 1 << 30;
 /// A self-contained scenario: all defaults are explicit, and all files to which it refers are below `inputs/`.
 pub struct Prepared {

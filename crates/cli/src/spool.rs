@@ -47,7 +47,7 @@ impl Spool {
     }
 
     /// The curves of run `index` from the file at `path`, which may be removed later. The result is `None` if the file
-    /// cannot be linked, copied or read.
+    /// can be neither linked nor copied, or if it cannot be read.
     pub fn adopt(&self, index: usize, path: &Path) -> Option<FiledCurves> {
         fs::create_dir_all(&self.folder).ok()?;
         let own = self.path(index);

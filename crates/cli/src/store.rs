@@ -17,8 +17,8 @@ use tempfile::TempDir;
 
 /// The number of digits of the digest in a folder's name.
 const DIGITS: usize = 16;
-/// The prefix of the temporary name of an old folder of results while a newer folder replaces it. The end of the newer
-/// folder's temporary name and the final name follow the prefix.
+/// The prefix of the temporary name of an old folder of results while a newer folder replaces it. After the prefix come
+/// the end of the newer folder's temporary name, a hyphen, and the final name.
 const REPLACED: &str = ".replaced-";
 /// The prefix of the folders of finished runs of commands that were ended.
 const KEPT: &str = ".kept-";
@@ -27,8 +27,8 @@ const SPOOL: &str = ".spool";
 /// The largest number of attempts to rename a folder. Another attempt follows only if another program has just
 /// renamed its folder to the same name.
 const MOST_ATTEMPTS: u32 = 100;
-/// The minimum age of an abandoned folder before it is removed. It also applies to folders without a lock, because not
-/// every file system shows the locks of other machines.
+/// The minimum age at which an abandoned folder is removed. A folder that seems to have no lock is not removed earlier,
+/// because not every file system shows the locks of other machines.
 const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 
 /// The scenario or model to which results belong. It is identified by its digest.
@@ -111,9 +111,9 @@ impl Store {
         Ok(pending)
     }
 
-    /// Completes the replacement of results that killed programs left unfinished. If the final name is free, the newer
-    /// results get it if they are complete. If the newer results are incomplete, the older results get the name.
-    /// Remaining folders are removed. A failure is not reported, because the older results remain.
+    /// Completes the replacement of results that killed programs left unfinished. If no folder has the final name, the
+    /// newer results get it, provided that they are complete. Otherwise the older results get the name. Remaining
+    /// folders are removed. A failure is not reported, because the older results remain.
     pub fn recover(&self) {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.map(|folder| folder.path()) {

@@ -167,7 +167,7 @@ impl Writer {
             let track = self.track(&format!("fault {place}"), Some(process), false);
             for at in &fault.at.0 {
                 let from = Time::ZERO + *at;
-                // A fault with random failures may be in effect at any time from here on.
+                // A fault with random failures may be in effect at any time after `from`.
                 let until = fault.duration.filter(|_| fault.per_hour.is_none());
                 let until = until.map_or(self.end, |duration| (from + duration).min(self.end));
                 if from < self.end {
@@ -178,14 +178,14 @@ impl Writer {
         }
     }
 
-    /// Adds a process for each host. Overlapping spans are put on separate lanes.
+    /// Adds a process for each host that has spans. Overlapping spans are put on separate lanes.
     fn add_hosts(&mut self, spans: &[Span]) {
         let mut by_host: BTreeMap<HostId, Vec<&Span>> = BTreeMap::new();
         spans.iter().for_each(|span| by_host.entry(span.host).or_default().push(span));
         for (host, mut spans) in by_host {
             let process = self.track(&format!("host {host}"), None, false);
             spans.sort_by_key(|span| span.from);
-            // The lanes of each activity. Each lane has the time from which it is free.
+            // The lanes of each kind of activity. A lane consists of its track and the time from which it is free.
             let mut lanes: BTreeMap<String, Vec<(u64, Time)>> = BTreeMap::new();
             for span in spans {
                 let until = span.until.unwrap_or(self.end).max(span.from);
@@ -234,7 +234,7 @@ impl Writer {
     }
 }
 
-/// The kind of a span's track, the span's name, and its annotations.
+/// The kind of a span's track, the span's name, and the span's annotations.
 fn described(span: &Span) -> (String, String, Vec<DebugAnnotation>) {
     match span.activity {
         Activity::Sends { message, to, bytes, delivered } => {

@@ -33,7 +33,7 @@ pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     fresh.persist(file).map(drop).map_err(|error| error.error)
 }
 
-/// Writes `bytes` to a file like [`write()`].
+/// Writes `bytes` to a file, as [`write()`] does.
 ///
 /// # Errors
 /// The errors of [`write()`].
@@ -41,7 +41,8 @@ pub fn put(file: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     write(file, |out| out.write_all(bytes.as_ref()))
 }
 
-/// A temporary folder in `root`, with the same permissions as any other folder. It is removed when it is dropped.
+/// A temporary folder in `root`, with the permissions that new folders usually have. Dropping the returned value
+/// removes the folder.
 ///
 /// # Errors
 /// The folder cannot be created.

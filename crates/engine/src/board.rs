@@ -1,4 +1,4 @@
-//! The progress of each message, and the messages and steps that become ready when it ends.
+//! The progress of each message and step, and the messages and steps that become ready when a message or a step ends.
 //!
 //! Each entry of the board has one owner: a host, or the hosts of a cluster, which never run at the same time. Only the
 //! owner writes the entry, and no other node reads the entry before the run has stopped. A delivery time belongs to the

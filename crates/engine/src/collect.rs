@@ -38,7 +38,7 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// A result of these rows, with their digest.
+    /// A result of these rows. The digest covers the totals, the flows and the jobs.
     pub fn new(mut run: RunRow, flows: Vec<FlowRow>, jobs: Vec<JobRow>, series: Vec<SeriesRow>) -> Self {
         run.digest = run_digest(&run, &flows, &jobs);
         RunResult { run, flows, jobs, parts: Vec::new(), series, spans: Vec::new() }
@@ -165,8 +165,8 @@ pub(crate) fn run_row(
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        // A run continues for `Network::linger` after its last end. This time does not count if all messages have
-        // finished.
+        // A run continues for `Network::linger` after the end of its last message or step. This time does not count if
+        // all messages have finished.
         sim_time_us: if finished < count as usize { totals.latest } else { last_end }.as_us(),
         extra: extra_counters(network, totals, point),
         ..RunRow::default()
@@ -418,7 +418,7 @@ pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     }
 }
 
-/// The largest ideal FCT among the longest messages of all connections.
+/// The largest of the ideal FCTs of each connection's longest message.
 fn ideal_fct_max(network: &Network<'_>, ideals: &Ideals<'_>) -> u64 {
     let mut longest = vec![0; network.connections() as usize];
     for message in (0..network.board.messages()).map(|number| network.message(MessageId(number))) {

@@ -36,7 +36,7 @@ pub struct Context<'w, O> {
     pub effects: &'w mut Effects,
 }
 
-/// Effects of a thread's nodes other than frames.
+/// Effects that a thread's nodes have, apart from frames.
 #[derive(Default)]
 pub struct Effects {
     /// The messages that a host has just made ready at other hosts of its cluster. They are posted at the same instant.
@@ -59,7 +59,7 @@ pub struct Effects {
 }
 
 impl<O> Context<'_, O> {
-    /// Sends a frame to `node`, with its telemetry `stack` if it has one.
+    /// Sends a frame to `node`, and with it the telemetry `stack` of the frame, if there is one.
     pub fn send(&mut self, node: NodeId, arrival: Arrival, stack: Option<&IntStack>) {
         self.link.finish(&mut self.out);
         self.out.send(node, arrival, stack);
@@ -103,7 +103,7 @@ pub struct Notice {
     pub opens: bool,
 }
 
-/// Totals over a run.
+/// Totals over a run, or over a part of its nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Events that nodes have handled.
@@ -158,9 +158,9 @@ impl AddAssign for Counters {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nothing new was delivered for longer than the run's patience (`Limits::patience`).
+    /// Nothing new was delivered during the whole of the run's patience (`Limits::patience`).
     Stalled,
-    /// Messages or steps are unfinished and no event is left.
+    /// Messages or steps are unfinished, and no event is left.
     NothingLeft,
     /// A limit of the scenario was reached. The text is the limit's key.
     Limit(&'static str),
@@ -171,7 +171,7 @@ pub enum Failure {
     Cancelled,
     /// Paused links wait for each other in a cycle. The texts are the links' names.
     Deadlock(Vec<String>),
-    /// A lossless class had no room for a packet. The text names the place with its numbers, and a remedy.
+    /// A lossless class had no room for a packet. The text names the place, the numbers of bytes, and a remedy.
     LosslessDrop(String),
     /// A check found a broken invariant.
     Invariant(String),

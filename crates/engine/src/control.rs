@@ -14,8 +14,8 @@ pub struct Control {
     pub goodput: bool,
     /// Whether the result has the activities of hosts over time ([`crate::RunResult::spans`]).
     pub spans: bool,
-    /// Whether each switch handles the events of all its ports in one order, which is slower, even if the ports share
-    /// nothing.
+    /// Whether each switch handles the events of all its ports in one order, even if the ports share nothing. Such a
+    /// run is slower.
     pub merge_ports: bool,
     /// A request to end the run soon.
     pub cancel: AtomicBool,
@@ -29,7 +29,7 @@ pub struct Control {
     pub steps_finished: AtomicU64,
     /// Steps of the workload.
     pub steps_total: AtomicU64,
-    /// [`Self::flows_total`] minus the number of messages, with injected ones, that are not acknowledged yet.
+    /// [`Self::flows_total`] minus the number of messages that are not acknowledged yet, including injected messages.
     pub flows_finished: AtomicU64,
     /// Messages of the workload.
     pub flows_total: AtomicU64,

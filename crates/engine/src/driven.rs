@@ -1,5 +1,5 @@
-//! Nodes that a driver runs one by one. The driver replaces the engine's synchronisation windows by a clock, and its
-//! mail by links.
+//! Nodes that a driver runs one by one. The driver replaces the engine's synchronisation windows by a clock, and the
+//! engine's mail by links.
 //!
 //! A driver hands each node its arrivals, and calls the node when its next event is due. The node returns the frames
 //! that it sends, each with the time at which the next node may act on the frame. It also returns [`Signal`]s: effects
@@ -59,7 +59,7 @@ impl<'a> DrivenRun<'a> {
         Ok(DrivenRun { point, fabric, network, link_kind_of, notifies })
     }
 
-    /// All nodes before their first event, by number.
+    /// All nodes, sorted by number. No node has handled an event yet.
     ///
     /// # Errors
     /// A part of the switches cannot be built, such as a program or a buffer.
@@ -85,7 +85,7 @@ impl<'a> DrivenRun<'a> {
         self.notifies
     }
 
-    /// A part of the run that [`DrivenNode`] does not support, if the run has one.
+    /// The description of a part of the run that [`DrivenNode`] does not support, if there is such a part.
     pub fn left_out(&self) -> Option<&'static str> {
         let of_host = |fault: &FaultSpec| {
             matches!(fault.kind, FaultKind::SlowReceiver { .. } | FaultKind::PauseStorm { .. })
@@ -115,7 +115,7 @@ impl<'a> DrivenRun<'a> {
         self.network.linger
     }
 
-    /// The round trip time of the longest path without queues.
+    /// The round-trip time of the longest path if all queues are empty.
     pub fn base_rtt(&self) -> anabranch_base::Duration {
         self.network.facts.base_rtt
     }
@@ -136,7 +136,7 @@ impl<'a> DrivenRun<'a> {
         self.network.scheme.qps
     }
 
-    /// The number of messages and of steps.
+    /// The number of messages and the number of steps.
     pub fn counts(&self) -> [u32; 2] {
         [self.network.board.messages(), self.network.workload.steps.len() as u32]
     }
@@ -304,7 +304,7 @@ impl<'n> DrivenNode<'n> {
         }
     }
 
-    /// The time of the latest event or task of a fault.
+    /// The time of the node's latest event or of the latest task of a fault, whichever is later.
     pub fn now(&self) -> Time {
         self.now
     }
@@ -556,8 +556,8 @@ impl<'n> DrivenNode<'n> {
         self.signals.drain(..)
     }
 
-    /// The part of its message that a data packet of this host carries. None at a switch, or if the packet belongs to
-    /// no message that is being sent.
+    /// The part of a message that a data packet of this host carries. None at a switch, or if the packet belongs to no
+    /// message that is being sent.
     pub fn payload_range(&self, qp: QpId, psn: u32) -> Option<PayloadRange> {
         match &self.node {
             AnyNode::Host(host) => host.payload_range(self.network.slots(qp)[0], psn),

@@ -51,7 +51,7 @@ pub struct Port {
     /// time, the sending device has jitter or an inexact clock, or a PFC watchdog observes the port.
     pub impaired: bool,
     pub paused: bool,
-    /// Whether a pause frame is pending, which is sent ahead of everything else.
+    /// Whether a pause frame is pending. A pending pause frame is sent ahead of everything else.
     pub pause_pending: bool,
 }
 
@@ -179,9 +179,10 @@ pub struct Egress<F> {
     /// For each port, the time since which the first class is paused. [`Time::NEVER`] if it is not paused. Empty if the
     /// first class is not lossless.
     paused_since: Vec<Time>,
-    /// For each port, the time at which it last began to send a data packet. Empty unless a PFC watchdog needs it.
+    /// For each port, the time at which the port last began to send a data packet. Empty unless a PFC watchdog needs
+    /// these times.
     last_data: Vec<Time>,
-    /// For each port, the bytes in all its queues. Empty unless adaptive routing compares these.
+    /// For each port, the bytes in all its queues. Empty unless adaptive routing compares these bytes.
     depths: Vec<u32>,
     has_impaired: bool,
     /// For each port that has sent on a link with faults, the random stream of losses.
@@ -285,9 +286,9 @@ impl<F: FreeTimes> Egress<F> {
         !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
     }
 
-    /// Sends a pause frame of `class` on a free link. The latency of a switch does not apply, because MACs handle
-    /// pause frames. The frame is lost if the link is down at any time until it arrives. Random loss does not affect
-    /// it, since the pauses of switches are not refreshed in this model.
+    /// Sends a pause frame of `class` on a free link. The latency of a switch does not apply, because MACs handle pause
+    /// frames. The frame is lost if the link is down at any time until the frame arrives. Random loss does not affect
+    /// the frame, since the pauses of switches are not refreshed in this model.
     pub fn transmit_pause<O: Observer>(&mut self, port: u16, class: u8, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
@@ -461,7 +462,8 @@ fn put_on_plain_wire<F: FreeTimes, O: Observer>(
     match free_times.is_one_port() {
         true => at.link.send((out.peer, out.peer_port), arrives, &frame.packet, &mut at.out),
         false => {
-            // `LinkMail` may hold packets of a host with one port, which have to be in the mailbox first.
+            // `LinkMail` may hold packets of a host with one port. They must be put into the mailbox before this
+            // packet.
             at.link.finish(&mut at.out);
             at.out.send_packet(out.peer, arrives, &frame.packet, out.peer_port);
         }

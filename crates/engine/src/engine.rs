@@ -48,8 +48,8 @@ use watchdog::Watchdog;
 pub struct Engine<'a, O> {
     network: Network<'a>,
     shards: Vec<Mutex<Shard<O>>>,
-    /// The frames in flight, except those over long links. The first index is the sending thread, the second one is
-    /// the synchronisation window of arrival modulo the number of slots.
+    /// The frames in flight, except those over long links. The first index is the sending thread. The second index is
+    /// the number of the synchronisation window of arrival, modulo the length of the inner list.
     mail: Vec<Vec<RwLock<WindowMail>>>,
     window: RwLock<Window>,
     state: Mutex<RunState>,
@@ -68,7 +68,7 @@ pub struct PointBudget {
 
 impl PointBudget {
     /// Whether the `recorded` points of events and the points of intervals until `now` are within the budget. The
-    /// points of intervals alone always fit, since they limit `max_time`.
+    /// points of intervals alone always fit, because `max_time` is short enough for them.
     fn fits(&self, recorded: u64, now: Time) -> bool {
         recorded == 0 || recorded as f64 + self.per_second * (now.0 as f64 / 1e12) <= self.most as f64
     }

@@ -61,13 +61,14 @@ impl fmt::Display for Longer {
     }
 }
 
-/// A line of help, with the limits that it proposes if only these need to change in the scenario.
+/// A line of help, and the longer limits that suffice without any other change of the scenario, if there are such
+/// limits.
 type Help = (String, Option<Longer>);
 
 impl Stalled<'_> {
     /// A help line for each fault that was still in effect and explains the stall under this transport. If there is no
-    /// such fault, one line proposes longer limits or a smaller loss. The second value has the longest of the limits
-    /// that the lines propose.
+    /// such fault, one line proposes longer limits or a smaller loss. The second value has the longest of those limits
+    /// that suffice without any other change.
     pub(crate) fn explain(&self) -> (Vec<String>, Option<LongerLimits>) {
         let (lines, longer): (Vec<String>, Vec<Option<Longer>>) = self.lines().into_iter().unzip();
         let stall = longer.iter().flatten().map(|longer| longer.stall).max();
@@ -160,8 +161,7 @@ impl Stalled<'_> {
         self.longest.div_ceil(self.transport.framing().payload.0.max(1))
     }
 
-    /// The probability that neither a packet nor an ACK is lost in all round trips that a packet may need on the
-    /// longest path.
+    /// The probability that no packet and no ACK is lost in the round trips that a packet may need on the longest path.
     fn round_chance(&self) -> f64 {
         let once: f64 = self.losses().map(|(lost, crossings)| libm::pow(1.0 - lost, crossings)).product();
         libm::pow(once, self.round_trips())

@@ -25,7 +25,8 @@ pub struct FaultSpec {
 }
 
 impl FaultSpec {
-    /// The fault that represents an error rate in a topology file: the links lose packets during the whole run.
+    /// The fault that represents an error rate in a topology file: the links with this rate lose packets during the
+    /// whole run.
     pub fn of_error_rate(rate: &ErrorRate) -> FaultSpec {
         let kind = FaultKind::PacketLoss {
             links: rate.selector().into(),
@@ -85,7 +86,7 @@ pub enum FaultKind {
         both_directions: Option<bool>,
         /// The time from the start of one failure to the start of the next.
         period: Duration,
-        /// The duration of each failure, less than the period.
+        /// The duration of each failure. It must be less than the period.
         down_for: Duration,
     },
     /// The switches lose the packets in their queues, and their links are down. The programs in the switches continue.
@@ -225,9 +226,9 @@ impl FaultKind {
         self.probability() == Some(0.0)
     }
 
-    /// The switches and links of `topology` that the fault affects. A fault of hosts affects the uplinks that its
-    /// selectors name, and a slow receiver affects all uplinks of the selected hosts. Selectors with a share or a
-    /// number draw from `random`.
+    /// The switches and links of `topology` that the fault affects. A pause storm affects the uplinks of hosts that its
+    /// selectors name. A slow receiver affects all uplinks of the selected hosts. Selectors with a share or a number
+    /// draw from `random`.
     ///
     /// # Errors
     /// A selector has no known form, or names nothing that the fault can affect.
@@ -266,7 +267,7 @@ impl FaultKind {
     }
 
     /// The uplinks of hosts among the links that `selector` names. A slow receiver is a whole NIC, so all uplinks of
-    /// its host are included.
+    /// the host are included.
     fn uplinks(
         &self,
         selector: &Selector,

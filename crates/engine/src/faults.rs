@@ -2,7 +2,7 @@
 //!
 //! All faults are known before the run starts, so the fate of a packet on a link is decided when it is sent. If a link
 //! goes down while packets are on it, no event is needed. The plan does not change, and all threads share it. Random
-//! losses come from a random stream of the link, which its sending node owns.
+//! losses come from a random stream of the link, and only the node that sends on the link uses this stream.
 
 mod of_hosts;
 mod random_begins;
@@ -39,7 +39,7 @@ struct Flapping {
 pub enum Task {
     /// The switch drops all packets in its queues because of the fault with this number.
     Purge(NodeId, u16),
-    /// The link or its reverse went down or came up, and both its ends set the same pause state.
+    /// The link or its reverse went down or came up, and both ends of the link set the same pause state.
     SettlePause(LinkId),
     /// Routing is updated to the links that were up at the given time.
     Reroute(Time),
@@ -70,7 +70,7 @@ enum Effect {
     /// The host that sends on this link takes data at this rate. Its NIC keeps up to this number of bytes that the host
     /// has not taken.
     SlowReceiver(Rate, Bytes),
-    /// The host that sends on this link pauses the opposite link, from its switch.
+    /// The host that sends on this link pauses the opposite link, on which its switch sends.
     PauseStorm,
 }
 

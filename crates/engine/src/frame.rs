@@ -10,8 +10,8 @@ use anabranch_proto::Packet;
 pub struct Frame {
     /// The packet. In a pause frame it has no meaning, except for the [class](Frame::paused_class).
     pub packet: Packet,
-    /// The number, from 1, of the frame's telemetry record at the node or in the mail that holds the frame. 0 if it has
-    /// none.
+    /// The number, from 1, of the frame's telemetry record at the node or in the mail that holds the frame. 0 if the
+    /// frame has no telemetry.
     pub telemetry: u32,
     /// The port at which the frame arrives or has arrived.
     pub port: u16,
@@ -95,8 +95,8 @@ pub mod event_kind {
     pub const INJECTOR: u64 = 6;
 }
 
-/// The position of an event among the events of its node: its time, then its kind. Among events with the same time and
-/// kind, the collection that holds them decides.
+/// The position of an event among the events of its node: its time, then its kind. The collection that holds the events
+/// decides the order of events with the same time and kind.
 ///
 /// The events of a cluster are merged by time, then by the number of the node, then by kind. Results rely on this
 /// order.

@@ -299,8 +299,9 @@ impl Host {
         }
     }
 
-    /// The part of its message that the data packet with this PSN carries. `slot` is the number of its queue pair among
-    /// the outgoing ones. None if the queue pair is not open, or if the PSN belongs to no message that is being sent.
+    /// The part of a message that the data packet with this PSN carries. `slot` is the number of the packet's queue
+    /// pair among the outgoing ones. None if the queue pair is not open, or if the PSN belongs to no message that is
+    /// being sent.
     pub fn payload_range(&self, slot: u32, psn: u32) -> Option<PayloadRange> {
         let sender = self.senders.get(self.outgoing[slot as usize].index as usize)?;
         sender.sender.payload_range(psn)

@@ -1,4 +1,4 @@
-//! Tests of questions on the command line: sweeps of linked parameters, `find`, `compare` and `export`.
+//! Tests of `find`, `compare` and `export`, and of sweeps of linked parameters.
 
 use crate::common::{Place, SMALL, edited};
 use std::fs;
@@ -92,7 +92,7 @@ fn a_range_without_the_answer_says_which_to_try() {
 #[test]
 fn what_holds_at_neither_end_is_looked_for_between_them() {
     let place = Place::new();
-    // The condition is true for 6 to 54 drops, so the queue has both a smallest and a largest value.
+    // The condition is true for 6 to 54 drops, so a very short queue and a very long queue both fail it.
     let ask = |range: &str, args: &[&str]| {
         let question = QUESTION.replace("drops(scheme) == 0", "abs(drops(scheme) - 30) < 25");
         place.write("s.toml", incast() + &question.replace("smallest = [\"10KB\", \"4MB\"]", range));
@@ -105,7 +105,7 @@ fn what_holds_at_neither_end_is_looked_for_between_them() {
     let text = ask("smallest = [\"10KB\", \"4MB\"]", &[]).stdout;
     let (said, other) = text.split_once(", but between them; ").unwrap_or_else(|| panic!("{text}"));
     assert!(said.ends_with(", so that it holds at neither end (\"10KB\" and \"4MB\")"), "{text}");
-    // The range that the message proposes leads to the other limit.
+    // The range that the message proposes leads to the largest queue.
     let (range, _) = other.split_once(" asks for").unwrap();
     let largest = seed(ask(range, &["--json"]).json());
     assert_eq!(largest["outcome"], "found", "{range}: {largest}");
@@ -380,8 +380,8 @@ fn a_question_is_checked_wherever_it_stands() {
     }
 }
 
-/// The value that the most demanding seed needs is the answer only if the condition holds for every seed. A seed for
-/// which the condition holds at both ends needs no particular value.
+/// The value that the most demanding seed needs is the answer only if the condition holds at this value for every seed.
+/// A seed for which the condition holds at both ends of the range needs no particular value.
 #[test]
 fn what_is_the_answer_of_every_seed_was_tried_with_every_seed() {
     let place = Place::new();

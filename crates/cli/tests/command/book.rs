@@ -68,7 +68,7 @@ const BASES: [(&str, &str); 7] = [
 
 struct Page {
     path: PathBuf,
-    /// The code blocks: the language with the options after it, and the text.
+    /// For each code block, the language with the options after it, and the text.
     code: Vec<(String, String)>,
     links: Vec<String>,
     anchors: BTreeSet<String>,
@@ -199,8 +199,8 @@ fn the_output_in_the_readme_is_that_of_its_scenario() {
     assert!(printed.contains(output.trim_end()), "{output}\nis not in\n{printed}");
 }
 
-/// Checks the book's manifest: the dependencies exist under their names, and the edition and the link-time
-/// optimisation are those of the workspace.
+/// Checks the book's manifest: the dependencies exist under their names, and the edition, the link-time optimisation
+/// and the profiles of packages are those of the workspace.
 fn manifest(text: &str) {
     let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (shown, ours) = (read(text), read(&fs::read_to_string(root().join("Cargo.toml")).unwrap()));

@@ -4,7 +4,7 @@ use crate::common::{Place, SMALL};
 use std::fs;
 use std::path::Path;
 
-/// A plan of twelve runs: two schemes, two seeds, three lengths.
+/// A plan of twelve runs: two schemes, two seeds, and three message lengths.
 fn plan() -> String {
     SMALL.replace("seeds = [1]", "seeds = [1, 2]")
         + "[sweep]\n\"workload.bytes\" = [\"16KB\", \"64KB\", \"256KB\"]\n"

@@ -35,7 +35,8 @@ fn points_that_cannot_fit_are_refused_before_the_run() {
         }
     }
     assert_eq!(place.results(), Vec::<String>::new());
-    // A scenario that may fit is accepted: a run may end long before `max_time`, which is one second by default.
+    // A scenario whose points may fit is accepted: a run may end long before `max_time`, which is one second by
+    // default.
     place.write("s.toml", format!("{SMALL}{}", measure("1ns")));
     place.run(&["check", "s.toml"]).expect(0);
     place.run(&["run", "s.toml", "--out", "out"]).expect(0);

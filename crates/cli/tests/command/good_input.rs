@@ -96,8 +96,8 @@ fn json_has_stable_names() {
     assert_eq!(document["runs"][1]["scheme"], "ops");
 }
 
-/// The note on schemes with different setups comes before the table and the summary of the page, and it is in the
-/// output of `check` and in JSON.
+/// The note that schemes are not on the same ground comes before the table and before the summary of the page. It is
+/// also in the output of `check` and in JSON.
 #[test]
 fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
     let place = Place::new();
@@ -421,7 +421,7 @@ fn a_figure_whose_runs_fail_is_named_and_the_others_still_run() {
     assert!(claims[1]["error"].is_null() && claims[1]["outcome"].is_string(), "{claims}");
 }
 
-/// Copies the project's figures, with only the first seed at the quick scale.
+/// Copies the project's figures except the league, with only the first seed at the quick scale.
 fn with_one_seed(place: &Place, figures: &Path) {
     let folders = fs::read_dir(figures).unwrap().map(|entry| entry.unwrap().path());
     for folder in folders.filter(|folder| folder.is_dir() && !folder.ends_with("league")) {

@@ -81,8 +81,8 @@ fn a_fault_is_compared_with_the_same_runs_without_it() {
     let verdict = document["verdict"].as_str().unwrap();
     assert!(verdict.contains("The fault (link-down) cost ecmp 1"), "{verdict}");
 
-    // The baseline has the digest of the scenario without faults. `--no-baseline` does not change the digest of the run
-    // with the fault.
+    // The baseline has the digest of the run without faults. `--no-baseline` does not change the digest of the run with
+    // the fault.
     let (without_fault, _) = DOWN.split_once("[[fault]]").unwrap();
     let set = &DOWN[DOWN.find("[set]").unwrap()..];
     place.write("whole.toml", format!("{without_fault}{set}"));

@@ -91,7 +91,8 @@ fn the_next_time_goes_on_from_what_is_finished() {
     let whole = |place: &Place, out: &str| {
         place.run(&["run", "s.toml", "--out", out, "--json", "--threads", "1"]).expect(0)
     };
-    // The first run must have ended and the second must not. The right moment depends on the speed of the machine.
+    // The first run must have ended, and the second must still be running. The right moment depends on the speed of the
+    // machine.
     let mut then = Duration::from_millis(400);
     while !interrupted(&place, then).stderr.contains("interrupted after 1 of 2 runs") {
         let too_late = place.results().iter().any(|name| !name.ends_with("-partial"));
@@ -197,7 +198,7 @@ fn a_file_in_the_place_of_the_results_is_left_alone() {
     assert_eq!(fs::read_to_string(place.path().join(folder)).unwrap(), "mine");
 }
 
-/// A small file system, which is unmounted when this is dropped.
+/// A small file system, which is unmounted when the value is dropped.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {

@@ -75,7 +75,7 @@ fn a_stream_from_standard_input_to_standard_output() {
         place.command(&["live", "send", "-", "--to", &at, "--message", "64KiB", "--loss", "0.02"]);
     let sender = sender.stdin(fs::File::open(path).unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let sender = sender.args(["--silence", "3"]).spawn().unwrap();
-    // For 4 s nobody reads the output of the receiver, which is longer than the 3 s for which either end may be silent.
+    // Nobody reads the output of the receiver for 4 s, although either end may be silent for only 3 s.
     sleep(Duration::from_secs(4));
     assert!(end(receiver).expect(0).stdout == text);
     end(sender).expect(0);

@@ -48,7 +48,7 @@ fn tables(text: &str) -> Vec<PageTable<'_>> {
     found
 }
 
-/// The claims in the section about the paper's own sizes, on the page with a paper's details.
+/// The claims in the section about the paper's own sizes, on the page with the details of `paper`.
 fn claims_of_details(paper: &str) -> Claims {
     let text = page(&format!("{paper}-details"));
     let start = text.find("\n## At the paper's own sizes").unwrap_or_else(|| panic!("{paper}: no section"));

@@ -50,7 +50,7 @@ const EXPECTED: &[(&str, &[&str])] = &[
     ("pfc-ecmp", &["6//", "7//", "8//", "17/31/", "17/96/", "129//", "//0x0101"]),
     ("rocev2-4qp", &["6//", "7//", "8//", "17/31/"]),
     ("reps", &["10//", "17/31/"]),
-    // The scheme uses Sends of DCP, its ACKs, and trimmed packets, which look like the middle of a message.
+    // DCP uses Sends, ACKs, and trimmed packets, which look like the middle of a message.
     ("dcp", &["0//", "1//", "2//", "17/0/"]),
     ("strack", &["10//", "17/31/"]),
     // Pull packets have a separate opcode.

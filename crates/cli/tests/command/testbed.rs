@@ -1,5 +1,5 @@
-//! Tests of `testbed` and `replay`. A test with network namespaces needs privileges. Without them, it reports that it
-//! is skipped.
+//! Tests of `testbed` and `replay`. A test with network namespaces needs privileges. Without these, the test is skipped
+//! with a message.
 
 use crate::common::{Ended, Place};
 use std::fs;
@@ -171,8 +171,8 @@ fn nothing_is_left_after_several_signals() {
     assert_eq!(left_behind(), Vec::<String>::new());
 }
 
-/// Losses, reordering and a cut link affect the transfer. It has 4 MiB, or the 1 GiB of the example if the
-/// environment variable `ANABRANCH_LONG` is set. Without privileges, pairs of sockets connect the nodes.
+/// Losses, reordering and a cut link affect the transfer of 4 MiB, or of the example's 1 GiB if the environment
+/// variable `ANABRANCH_LONG` is set. Without privileges, pairs of sockets connect the nodes.
 #[test]
 fn every_transport_carries_all_bytes_under_losses_and_a_cut_link() {
     let place = Place::new();

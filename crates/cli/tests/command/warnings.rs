@@ -172,7 +172,7 @@ fn a_measure_that_saw_nothing() {
 
 #[test]
 fn a_timeout_below_the_round_trip_of_messages() {
-    // This setup has a fixed RTO on any fabric.
+    // The setup `reps-paper` has a fixed RTO on any fabric.
     let far = SMALL.replace("[workload]", "link_latency = \"20us\"\n[workload]");
     let far = format!("setup = \"reps-paper\"\n{far}");
     let pair = |to: u32| {

@@ -25,7 +25,7 @@ pub struct ClassQueues {
 pub struct ClassQueue {
     data: Fifo,
     pub bytes: u32,
-    /// The time since which the other end has paused the class. [`Time::NEVER`] if it has not.
+    /// The time since which the other end has paused the class. [`Time::NEVER`] if the class is not paused.
     paused_since: Time,
     /// The total length of the pauses that have ended.
     paused_for: Duration,
@@ -162,8 +162,8 @@ impl<F: FreeTimes> Egress<F> {
             return Some((None, taken));
         }
         if waiting == 0 {
-            // No queue has a packet that may be sent. The class with the turn keeps it, because a sender at a host may
-            // have data of this class.
+            // No queue has a packet that may be sent. The class whose turn it is keeps the turn, because a sender at a
+            // host may have data of this class.
             return None;
         }
         let class = classes.scheduler(port).next(|class| waiting >> class & 1 == 1)?;

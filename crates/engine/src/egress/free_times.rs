@@ -104,7 +104,7 @@ impl FreeTimes for HostPorts {
 pub struct DelayQueues {
     queues: [VecDeque<Key>; DelayClass::MAX],
     rest: BinaryHeap<Reverse<Key>>,
-    /// The first key of each queue, which `queues` does not contain, and the first key of the heap.
+    /// The first key of each queue, which is stored only here, and a copy of the first key of the heap.
     heads: [Key; DelayClass::MAX + 1],
     /// The smallest of `heads`.
     first: Key,
@@ -131,7 +131,7 @@ impl Default for DelayQueues {
 }
 
 impl DelayQueues {
-    /// Removes and returns the time of the only port, if there is one.
+    /// Removes and returns the time at which the only busy port becomes free. None if no port is busy.
     pub fn take_only(&mut self) -> Option<Time> {
         let time = (self.first != NEVER).then_some(Time(self.first >> PORT_BITS))?;
         self.pop();
@@ -198,9 +198,9 @@ impl FreeTimes for DelayQueues {
 }
 
 pub struct PortTimes {
-    /// The time at which each port becomes free. [`Time::NEVER`] if it is not busy.
+    /// The time at which each port becomes free. [`Time::NEVER`] if the port is not busy.
     times: Vec<Time>,
-    /// One bit for each port, in words for 64 ports. A bit is set if its port is busy.
+    /// One bit for each port, in words of 64 bits. A bit is set if its port is busy.
     busy: Vec<u64>,
     first: Time,
 }
@@ -242,7 +242,7 @@ impl PortTimes {
         Some((block as u32 * u64::BITS + bits.trailing_zeros()) as u16)
     }
 
-    /// A lower bound of the times, which the caller of [`set_first`](Self::set_first) keeps.
+    /// A lower bound of the times. The callers of [`set_first`](Self::set_first) keep it up to date.
     #[inline]
     pub fn first(&self) -> Time {
         self.first

@@ -1,10 +1,10 @@
-//! The scheduler of traffic classes: strict priority between priorities, and weighted round robin in bytes among the
-//! classes of one priority.
+//! The scheduler of traffic classes. A higher priority is served first. Classes of the same priority are served by
+//! weighted round robin in bytes.
 //!
 //! In its turn, a class sends until it has sent its share: one full packet for the class with the smallest weight, and
 //! proportionally more for a larger weight. Only the last packet of a turn may exceed the share, and the excess counts
 //! in the next turn. This is surplus round robin, a form of deficit round robin that need not know the next packet's
-//! length. A class without data loses its turn and starts anew.
+//! length. A class without data loses its turn, and nothing is carried over to its next turn.
 
 use crate::spec::Share;
 
@@ -30,7 +30,8 @@ struct Level {
 }
 
 impl Scheduler {
-    /// The scheduler of classes with these shares, by their numbers. `packet` is the length of a full packet in bytes.
+    /// The scheduler of the classes. `shares` has one share for each class, in the order of class numbers. `packet` is
+    /// the length of a full packet in bytes.
     pub fn new(shares: &[Share], packet: u64) -> Scheduler {
         let mut priorities: Vec<u8> = shares.iter().map(|share| share.priority).collect();
         priorities.sort_unstable();
@@ -71,7 +72,8 @@ impl Scheduler {
 
 impl Level {
     fn next(&mut self, waits: &mut impl FnMut(u8) -> bool) -> Option<u8> {
-        // One step more than there are classes: where none has a packet, the turn passes to the next class.
+        // The loop runs once more than there are classes. If no class has a packet, the turn therefore passes to the
+        // next class.
         for _ in 0..=self.classes.len() {
             let (turn, class) = (self.turn, self.classes[self.turn]);
             if waits(class) {

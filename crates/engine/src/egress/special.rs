@@ -24,7 +24,7 @@ impl Jitter {
     }
 }
 
-/// The clock of a device whose rate differs from the nominal one.
+/// A clock whose rate differs from the nominal rate.
 pub(super) struct Clock {
     /// The relative excess of the clock's period over the nominal period, in parts per billion. The value is negative
     /// for a fast clock.

@@ -122,7 +122,7 @@ impl<O: Observer> Engine<'_, O> {
         tasks
     }
 
-    /// Resets the pauses of all classes on a link that went down or came up, at both of its ends.
+    /// Determines anew which classes are paused on a link that went down or came up, at both ends of the link.
     fn settle_pauses(
         &self,
         link: LinkId,

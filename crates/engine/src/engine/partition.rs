@@ -8,7 +8,7 @@ use anabranch_fabric::Topology;
 use anabranch_workload::Done;
 
 pub struct ThreadNodes {
-    /// The nodes, by rising number.
+    /// The nodes, sorted by number.
     pub nodes: Vec<NodeId>,
 }
 
@@ -42,8 +42,9 @@ impl Sets {
 }
 
 /// The clusters of more than one node, each sorted by number. All hosts at which a gate is opened, and all hosts whose
-/// messages or steps wait for that gate, are in one cluster. Two switches are in one cluster if the observer compares
-/// their queues. If messages are `injected` while the run goes on, all hosts form one cluster.
+/// messages or steps wait for that gate, are in one cluster. Two switches are in one cluster if the observer counts the
+/// victims of pauses on a link between them. If messages are `injected` while the run goes on, all hosts form one
+/// cluster.
 pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, injected: bool) -> Vec<Vec<NodeId>> {
     let nodes = network.topology.nodes();
     let mut sets = Sets((0..nodes).collect());

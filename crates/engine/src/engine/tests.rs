@@ -161,7 +161,7 @@ fn a_packet_from_nowhere_is_one_too_many() {
     });
 }
 
-/// A switch loses a frame, counts it as lost, and does not release its buffer.
+/// A switch loses a frame, counts it as lost, and does not release the frame's share of the buffer.
 #[test]
 fn a_lossless_buffer_that_counts_what_is_gone_is_found() {
     TestRun::new(ROCE).assert_broken("a switch counts", |_, switches, counters| {

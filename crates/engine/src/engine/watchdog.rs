@@ -57,8 +57,8 @@ impl<O: Observer> Engine<'_, O> {
         self.check_deliveries(state, shards, counters, now)
     }
 
-    /// Fails the run as stalled, or as deadlocked, if nothing new has been delivered for longer than the run's
-    /// patience. Time in which a temporary fault blocks or slows traffic does not count.
+    /// Fails the run as stalled, or as deadlocked, if nothing new has been delivered during the run's patience. Time in
+    /// which a temporary fault blocks or slows traffic does not count.
     fn check_deliveries(
         &self,
         state: &mut RunState,

@@ -1,4 +1,4 @@
-//! The senders of traffic classes beyond the first one, and the choice of a NIC among classes.
+//! The senders of traffic classes beyond the first one, and a NIC's choice among the classes.
 
 use super::round::Round;
 use super::{Host, PORT};
@@ -68,7 +68,7 @@ impl Host {
         let (Some(class), Some(packet)) = (class, packet) else { return };
         let frame = self.data_frame(packet, at);
         self.egress.transmit(PORT, &frame, at);
-        // A packet that jitter delays waits in its queue, and counts when it leaves it.
+        // A packet that jitter delays waits in its queue, and counts when it leaves the queue.
         let has_left = self.egress.bytes_of(PORT, class) == 0;
         if let Some(queues) = self.egress.classes.as_mut().filter(|_| has_left) {
             queues.scheduler(PORT).count(class, packet.wire_bytes);

@@ -112,7 +112,8 @@ fn slab_insert<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
         }
         None => {
             if slab.len() == slab.capacity() {
-                // Many hosts have a single endpoint. Without this, the vector would start with room for several.
+                // Many hosts have a single endpoint. Without the exact reservation, the vector would start with room
+                // for several.
                 slab.reserve_exact(slab.len().max(1));
             }
             slab.push(thing);

@@ -43,9 +43,9 @@ pub(super) struct PortsNow {
 }
 
 impl PortsNow {
-    /// Whether the port that the sender's queue pair is expected to use cannot send now. With `entropy`, this is the
-    /// port of its last packet. If one load balancer of the scheme spreads packets over ports and another one does not,
-    /// this also holds for queue pairs that spread.
+    /// Whether the port that the sender's queue pair is expected to use cannot send now. With `entropy`, it is the port
+    /// of the queue pair's last packet. If only some load balancers of the scheme spread packets over ports, every
+    /// queue pair is nevertheless expected to keep its port.
     #[inline]
     pub fn hold_back(&self, slot: &SenderSlot) -> bool {
         let number = match self.several.choice {
@@ -118,8 +118,8 @@ impl Host {
         }
     }
 
-    /// The port for an answer to a packet that arrived at port `to`. If the link of that port is up, the answer
-    /// leaves by it, so that answers travel in the plane in which data is delivered. Otherwise the entropy value or
+    /// The port for an answer to a packet that arrived at port `to`. If the link of that port is up, the answer leaves
+    /// by the same port, so that answers travel in the plane in which data is delivered. Otherwise the entropy value or
     /// the queue pair of the answer determines the port.
     pub(super) fn port_of_answer<O>(&self, packet: &Packet, to: u16, at: &Context<'_, O>) -> u16 {
         if self.up_ports(at) >> to & 1 == 1 { to } else { self.port_of(packet, at) }

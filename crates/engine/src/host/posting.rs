@@ -133,7 +133,8 @@ impl Host {
         at.effects.ready_work = ready;
     }
 
-    /// Begins the ready steps in the order in which they became ready. Steps that take no time end immediately.
+    /// Begins the host's ready steps in the order in which they became ready. Steps that take no time end immediately.
+    /// Ready steps of other hosts are passed on.
     #[inline(never)]
     fn begin_steps<O>(&mut self, ready: &mut ReadyWork, at: &mut Context<'_, O>) {
         let mut next = 0;

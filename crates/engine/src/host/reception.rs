@@ -2,7 +2,8 @@
 //!
 //! Data that a slow receiver has not taken yet waits in a buffer of its NIC. In a lossless class the NIC pauses its
 //! links once the data exceeds the buffer, and resumes them when two full packets fit again or nothing waits. Data that
-//! still arrives after the links were paused goes into the headroom. The NIC drops data that does not fit.
+//! still arrives after the links were paused goes into the headroom. The NIC drops a packet that does not fit, unless
+//! no other packet waits.
 
 use super::{Host, RECEPTION};
 use crate::context::Context;
@@ -24,8 +25,7 @@ pub(super) struct Reception {
     /// The first uplink of the host. A slow receiver is a fault of all uplinks of the host, so one of them suffices to
     /// find the fault.
     uplink: LinkId,
-    /// The sum of the rates of all ports. When the host is no longer slow, it takes the data that still waits at this
-    /// rate.
+    /// The sum of the rates of all ports. When the host is no longer slow, it takes the remaining data at this rate.
     rate: Rate,
     /// The data that the host has not taken yet, with its telemetry.
     waiting: VecDeque<(Frame, Option<IntStack>)>,

@@ -6,7 +6,7 @@ use anabranch_proto::transport::AnySender;
 const NONE: u32 = u32::MAX;
 
 /// A sender with its state in the round robin.
-// This order of the fields puts them directly before the beginning of the sender, mostly in the same cache line.
+// This order puts the other fields directly before the sender, mostly into the cache line in which the sender begins.
 #[repr(C)]
 pub struct SenderSlot {
     /// The number of the sender's queue pair among those on which the host sends.
@@ -66,7 +66,7 @@ impl SenderSlot {
         self.ev
     }
 
-    /// Whether the sender gets no turn until one of its packets leaves its port.
+    /// Whether the sender gets no turn until one of its packets at the ports leaves.
     #[inline]
     pub fn waits_for_port(&self) -> bool {
         self.at_ports >= self.most_at_ports
@@ -89,7 +89,7 @@ pub struct Round {
 impl Round {
     pub const EMPTY: Round = Round { first: NONE, last: NONE };
 
-    /// Adds the sender at `slot` to the end of the round robin, unless it is already in it.
+    /// Adds the sender at `slot` to the end of the round robin, unless the sender is already in the round robin.
     #[inline]
     pub fn make_ready(&mut self, senders: &mut [SenderSlot], slot: u32) {
         let sender = &mut senders[slot as usize];

@@ -9,7 +9,7 @@ use anabranch_workload::{Done, Message, Opens, Start, Workload, WorkloadBuilder}
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 
-/// A value that is set between synchronisation windows, and read by the threads in each of them.
+/// A value that is set between synchronisation windows and read by the threads in every window.
 struct Rounds {
     barrier: Barrier,
     /// Plain memory. Loom reports an error if two accesses are unordered and at least one of them writes.
