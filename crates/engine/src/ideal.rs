@@ -34,15 +34,15 @@ pub struct Ideal<'a> {
 struct Tier {
     /// The rate of the fastest link.
     rate: Rate,
-    /// The sum of all rates. In a uniform fabric, it is the rate of one link unless packets or parts of a message may
-    /// take different paths.
+    /// The sum of the rates of all links. In a uniform fabric, it is the rate of one link unless packets or parts of a
+    /// message may take different paths.
     total_rate: u128,
-    /// The shortest time after the last bit of a packet has left until the next node may act on the packet. It is the
-    /// latency of the link and the switch.
+    /// The shortest time from the departure of the last bit of a packet until the next node may act on the packet. It
+    /// is the latency of the link, plus the latency of the next node if that is a switch.
     onward: Duration,
     /// The shortest time that an ACK takes on the way back over these links.
     ack: Duration,
-    /// Whether packets can take only one link.
+    /// Whether all packets are known to take the same link.
     single: bool,
 }
 
@@ -182,8 +182,8 @@ impl<'a> Ideal<'a> {
             rests[slot] = (rest_full, rest_short);
             (rest_full, rest_short) = (rest_full + full_times[slot], rest_short + short_times[slot]);
         }
-        // The earliest time of the first packet at a link. That packet is a full one, or the last one of a part, which
-        // leaves the sender after the full packets of that part.
+        // The earliest times at which a full packet and the last packet of a part can be at a link. The last packet of
+        // a part leaves the sender after the full packets of that part.
         let behind = parts.iter().map(|parts| parts.full).min().unwrap_or(0);
         let first_time = full_times.first().copied().unwrap_or(0);
         let (mut first_full, mut first_last) = (0, first_time.saturating_mul(behind));
@@ -217,8 +217,8 @@ impl<'a> Ideal<'a> {
         latest
     }
 
-    /// The parts of a message, one for each queue pair, but at most one per byte. Their lengths differ by at most
-    /// one byte.
+    /// The parts of a message, one for each queue pair. A message has at least one part, but otherwise no more parts
+    /// than bytes. The lengths of the parts differ by at most one byte.
     fn parts(&self, bytes: u64) -> Vec<MessageParts> {
         let parts = bytes.clamp(1, self.split);
         let (each, longer) = (bytes / parts, bytes % parts);

@@ -32,7 +32,7 @@ pub struct Network<'a> {
     pub queues: QueueLimits,
     /// The traffic classes beyond the first one.
     pub classes: Vec<TrafficClass<'a>>,
-    /// The shares of all classes. Empty if there is only one.
+    /// The shares of all traffic classes. Empty if there is only one class.
     pub shares: Vec<Share>,
     /// Seed of every random stream.
     pub seed: u64,

@@ -45,7 +45,7 @@ impl Totals {
 pub struct QpStats {
     pub retransmissions: u32,
     pub timeouts: u32,
-    /// Data packets whose entropy value differs from the value of the data packet before.
+    /// Data packets whose entropy value differs from that of the queue pair's previous data packet.
     pub path_changes: u32,
     /// Data packets whose payload was lost.
     pub lost: u32,
