@@ -237,7 +237,8 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// The time of the next event that a node or the injector has scheduled, or of the next arrival over a long link.
+    /// The time of the next event that a node or the injector has scheduled, or of the next arrival over a long link,
+    /// whichever is earlier.
     pub fn next_time(&self) -> Time {
         first_of(&self.first).time().min(self.far_calendar.first())
     }

@@ -191,8 +191,9 @@ impl Switch {
         out.control.prefetch(&self.egress.pool);
     }
 
-    /// Runs the events of one port until before `end`: its arrivals, and the times at which the port becomes free. The
-    /// first of these times is `free`. Returns the next one, or [`Time::NEVER`] if the port is not busy at the end.
+    /// Runs the events of one port before `end`: its arrivals, and the times at which the port becomes free. The first
+    /// of these times is `free`. Returns the first one that is not before `end`, or [`Time::NEVER`] if the port is not
+    /// busy then.
     fn run_port<'m, O: Observer>(
         &mut self,
         port: u16,

@@ -68,7 +68,8 @@ pub fn build(
 }
 
 /// The tier and the number of equal-cost ports of each switch on a route, from the source ToR on. Routes follow the
-/// first equal-cost port of each switch. The route with the largest product of these numbers is chosen.
+/// first equal-cost port of each switch. Out of all routes, the result is for one with the largest product of the
+/// numbers of ports.
 fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     let tors = topology.tors();
     let mut most = Vec::new();

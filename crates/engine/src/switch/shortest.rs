@@ -4,7 +4,7 @@ use anabranch_base::Stream;
 use smallvec::SmallVec;
 use std::hint::select_unpredictable;
 
-/// The queue length that stands for a link that is down. It is longer than any other.
+/// The queue length that stands for a link that is down. No queue is as long.
 pub const DOWN: u32 = u32::MAX;
 
 /// The port of `group` with the shortest queue. `depths` has the bytes that wait at each port. If several queues are
