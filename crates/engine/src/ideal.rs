@@ -25,11 +25,11 @@ pub struct Ideal<'a> {
     spreads: bool,
     /// Whether the packets of every queue pair may leave by all ports of their NIC.
     uses_all_ports: bool,
-    /// Whether all paths between two hosts have the same rates and latencies, link by link.
+    /// Whether, between any two hosts, all paths have the same rates and latencies, link by link.
     uniform: bool,
 }
 
-/// The links at one distance from the sender, in hops, over which packets from one host to another may travel.
+/// The links that packets from one host to another may use at one distance from the sender, counted in hops.
 #[derive(Clone, Copy, Debug)]
 struct Tier {
     /// The rate of the fastest link.
@@ -42,7 +42,7 @@ struct Tier {
     onward: Duration,
     /// The shortest time that an ACK takes on the way back over these links.
     ack: Duration,
-    /// Whether all packets are known to take the same link.
+    /// Whether the tier is known to have only one link for all packets of the message.
     single: bool,
 }
 
@@ -111,8 +111,8 @@ impl<'a> Ideal<'a> {
     /// The FCT at the sender, from posting to the ACK of the last packet, if nothing else is in the network, no
     /// device has jitter or an inexact clock, and neither the congestion window nor credit limits the sender.
     ///
-    /// The time is exact if the message has one path. The only exception is the ACK of a short last packet, which may
-    /// wait behind the previous ACK on links of different rates. In all other cases the time is a lower bound:
+    /// If the message has one path, the time is exact, except that the ACK of a short last packet may wait behind the
+    /// previous ACK on links of different rates. If there are several paths, the time is a lower bound:
     ///
     /// - With several paths, or several queue pairs per message, `last_arrival_spread` gives the bound.
     /// - If equal-cost links have different rates or latencies, the best of them counts at each distance.

@@ -322,7 +322,7 @@ pub struct LinkMail {
     end: u32,
 }
 
-/// The number of arrivals of a run by which prefetching is ahead of writing.
+/// Prefetching is ahead of writing by this many arrivals.
 const PREFETCHED_RUN: usize = 3;
 
 impl Default for LinkMail {

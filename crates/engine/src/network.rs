@@ -36,7 +36,7 @@ pub struct Network<'a> {
     pub shares: Vec<Share>,
     /// Seed of every random stream.
     pub seed: u64,
-    /// The progress of each message.
+    /// The progress of messages and steps.
     pub board: Board<'a>,
     /// The messages that have a start time.
     pub starts: Starts,

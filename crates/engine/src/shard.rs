@@ -109,7 +109,7 @@ pub struct Shard<O> {
     /// For each block of work units, a bit mask of the units with an arrival in the present synchronisation window.
     called: Vec<u64>,
     far_calendar: FarCalendar,
-    /// Frames that were sent over long links in the last synchronisation window.
+    /// Frames that were sent over long links in the latest synchronisation window.
     pub sent_far: Vec<FarArrival>,
     pub blocks: Blocks,
     link: LinkMail,

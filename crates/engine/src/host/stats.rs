@@ -13,7 +13,7 @@ pub struct Totals {
     pub timeouts: u64,
     /// NACKs received, as far as the transport counts them.
     pub nacks: u64,
-    /// The largest number of `nacks` of one queue pair.
+    /// The largest number of NACKs that one queue pair received.
     pub most_nacks: u64,
     /// Batches of retransmissions fetched from host memory.
     pub fetches: u64,

@@ -35,7 +35,7 @@ struct Bottleneck {
 }
 
 /// The four resources that a message uses, as indexes into [`UnloadedTimes::leads`]: the sender's NIC, all uplinks of
-/// its ToRs together, all downlinks to the receiver's ToRs together, and all links to the receiver together.
+/// the sender's ToRs together, all downlinks to the receiver's ToRs together, and all links to the receiver together.
 const SENDER: usize = 0;
 const UPLINKS: usize = 1;
 const DOWNLINKS: usize = 2;

@@ -29,7 +29,7 @@ pub trait Observer: Send {
     where
         Self: Sized;
 
-    /// Takes over the records of the observer of another node. The number of this node is higher than the numbers of
+    /// Takes over the records of the observer of another node. The number of that node is higher than the numbers of
     /// all nodes whose observers were joined before.
     fn join(&mut self, other: Self)
     where

@@ -21,9 +21,9 @@ pub fn shortest(group: &[u16], depths: &[u32], random: &mut Stream) -> u16 {
     group[index]
 }
 
-/// The index of the smallest of `depths`. The i-th of several equal values replaces the choice so far with probability
-/// 1/i. A value that equals the smallest value before it also draws a random number if a smaller one follows. The draws
-/// are therefore the same as in a single loop over `depths`.
+/// The index of the smallest of `depths`. If several are equally small, the i-th of them replaces the choice so far
+/// with probability 1/i. Each value that equals the smallest value before it draws a random number, even if a smaller
+/// value follows. The draws are therefore the same as in a single loop over `depths`.
 pub fn draw_least(depths: &[u32], random: &mut Stream) -> usize {
     let least = depths.iter().fold(u32::MAX, |least, depth| least.min(*depth));
     let first = depths.iter().position(|depth| *depth == least).unwrap_or(0);
