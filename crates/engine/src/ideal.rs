@@ -42,7 +42,7 @@ struct Tier {
     onward: Duration,
     /// The shortest time that an ACK takes on the way back over these links.
     ack: Duration,
-    /// Whether the tier is known to have only one link for all packets of the message.
+    /// Whether all packets of the message are known to take one link.
     single: bool,
 }
 
@@ -111,11 +111,11 @@ impl<'a> Ideal<'a> {
     /// The FCT at the sender, from posting to the ACK of the last packet, if nothing else is in the network, no
     /// device has jitter or an inexact clock, and neither the congestion window nor credit limits the sender.
     ///
-    /// If the message has one path, the time is exact, except that the ACK of a short last packet may wait behind the
-    /// previous ACK on links of different rates. If there are several paths, the time is a lower bound:
+    /// The time is exact except in these cases, in which it is a lower bound:
     ///
     /// - With several paths, or several queue pairs per message, `last_arrival_spread` gives the bound.
     /// - If equal-cost links have different rates or latencies, the best of them counts at each distance.
+    /// - On links of different rates, the ACK of a short last packet may wait behind the previous ACK.
     ///
     /// Links have the rates of the topology. Faults are ignored.
     pub fn fct(&self, src: HostId, dst: HostId, bytes: u64) -> Duration {

@@ -143,8 +143,8 @@ struct Sent {
     port: u16,
     kind: FrameKind,
     telemetry: bool,
-    /// The number of frames. Up to 64 frames arrive at one time, each at another port. The next 64 frames arrive at the
-    /// same ports 1 ps later, and so on.
+    /// The number of frames. Unless `link` is set, up to 64 frames arrive at one time, each at another port. The next
+    /// 64 frames arrive at the same ports 1 ps later, and so on.
     count: u32,
     /// If set, the frames are packets without telemetry that come from one port, each a picosecond after the previous
     /// one.
