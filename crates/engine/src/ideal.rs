@@ -25,24 +25,24 @@ pub struct Ideal<'a> {
     spreads: bool,
     /// Whether the packets of every queue pair may leave by all ports of their NIC.
     uses_all_ports: bool,
-    /// Whether all paths between two hosts have the same rates and latencies, link by link.
+    /// Whether, between any two hosts, all paths have the same rates and latencies, link by link.
     uniform: bool,
 }
 
-/// The links at one distance from the sender, in hops, over which packets from one host to another may travel.
+/// The links that packets from one host to another may use at one distance from the sender, counted in hops.
 #[derive(Clone, Copy, Debug)]
 struct Tier {
     /// The rate of the fastest link.
     rate: Rate,
-    /// The sum of all rates. In a uniform fabric, it is the rate of one link unless packets or parts of a message may
-    /// take different paths.
+    /// The sum of the rates of all links. In a uniform fabric, it is the rate of one link unless packets or parts of a
+    /// message may take different paths.
     total_rate: u128,
-    /// The shortest time after the last bit of a packet has left until the next node may act on the packet. It is the
-    /// latency of the link and the switch.
+    /// The shortest time from the departure of the last bit of a packet until the next node may act on the packet. It
+    /// is the latency of the link, plus the latency of the next node if that is a switch.
     onward: Duration,
     /// The shortest time that an ACK takes on the way back over these links.
     ack: Duration,
-    /// Whether packets can take only one link.
+    /// Whether all packets of the message are known to take one link.
     single: bool,
 }
 
@@ -111,11 +111,11 @@ impl<'a> Ideal<'a> {
     /// The FCT at the sender, from posting to the ACK of the last packet, if nothing else is in the network, no
     /// device has jitter or an inexact clock, and neither the congestion window nor credit limits the sender.
     ///
-    /// The time is exact if the message has one path. The only exception is the ACK of a short last packet, which may
-    /// wait behind the previous ACK on links of different rates. In all other cases the time is a lower bound:
+    /// The time is exact except in these cases, in which it is a lower bound:
     ///
     /// - With several paths, or several queue pairs per message, `last_arrival_spread` gives the bound.
     /// - If equal-cost links have different rates or latencies, the best of them counts at each distance.
+    /// - On links of different rates, the ACK of a short last packet may wait behind the previous ACK.
     ///
     /// Links have the rates of the topology. Faults are ignored.
     pub fn fct(&self, src: HostId, dst: HostId, bytes: u64) -> Duration {
@@ -182,8 +182,8 @@ impl<'a> Ideal<'a> {
             rests[slot] = (rest_full, rest_short);
             (rest_full, rest_short) = (rest_full + full_times[slot], rest_short + short_times[slot]);
         }
-        // The earliest time of the first packet at a link. That packet is a full one, or the last one of a part, which
-        // leaves the sender after the full packets of that part.
+        // The earliest times at which a full packet and the last packet of a part can be at a link. The last packet of
+        // a part leaves the sender after the full packets of that part.
         let behind = parts.iter().map(|parts| parts.full).min().unwrap_or(0);
         let first_time = full_times.first().copied().unwrap_or(0);
         let (mut first_full, mut first_last) = (0, first_time.saturating_mul(behind));
@@ -217,8 +217,8 @@ impl<'a> Ideal<'a> {
         latest
     }
 
-    /// The parts of a message, one for each queue pair, but at most one per byte. Their lengths differ by at most
-    /// one byte.
+    /// The parts of a message, one for each queue pair. A message has at least one part, but otherwise no more parts
+    /// than bytes. The lengths of the parts differ by at most one byte.
     fn parts(&self, bytes: u64) -> Vec<MessageParts> {
         let parts = bytes.clamp(1, self.split);
         let (each, longer) = (bytes / parts, bytes % parts);

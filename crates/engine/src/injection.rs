@@ -23,7 +23,7 @@ pub struct Injection {
     injector: Box<dyn Injector>,
     may_pause: bool,
     due: Time,
-    /// The shared connections. The key is the sender, the receiver and the number.
+    /// The shared connections. The key is the sender, the receiver and the number in [`QueuePair::Shared`].
     connections: BTreeMap<(HostId, HostId, u64), QpId>,
     new: Vec<InjectedMessage>,
 }

@@ -1,5 +1,5 @@
-//! The interface of an injector, such as another simulator, which posts messages while a run goes on.
-//! [`crate::injection`] calls it.
+//! The interface of an injector, such as another simulator, which posts messages while a run goes on. The calls are in
+//! [`crate::injection`].
 
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_workload::Done;

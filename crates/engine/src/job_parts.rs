@@ -130,8 +130,8 @@ fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> Vec<ComputeIntervals>
     spans.into_iter().map(ComputeIntervals::of).collect()
 }
 
-/// The largest computing time of any rank of all jobs, and the largest exposed communication time: the time that a
-/// rank spends without computing while its job lasts.
+/// The largest computing time and the largest exposed communication time of a rank, over the ranks of all jobs. The
+/// exposed communication time of a rank is the part of its job's time in which the rank does not compute.
 pub(crate) fn computing(parts: &[PartRow]) -> [(String, f64); 2] {
     let most = |of: fn(&PartRow) -> u64| {
         let ranks = parts.iter().filter(|part| part.part == "rank");

@@ -162,8 +162,8 @@ pub fn queues_of_class(kinds: &[LinkKind], fabric: &FabricSpec, facts: &PathFact
     kinds.iter().map(of).collect()
 }
 
-/// The most bytes of data in a queue. `last_hop` tells whether the fabric's own settings for links to hosts apply. The
-/// rates of the link are those with and without faults.
+/// The most bytes of data in a queue. `last_hop` tells whether the limit for links to hosts (`last_hop_queue`) applies
+/// if there is one. The rates of the link are those with and without faults.
 fn data_limit(fabric: &FabricSpec, facts: &PathFacts, last_hop: bool, rates: [Rate; 2]) -> u32 {
     let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
     own.map_or(u32::MAX, |queue| {
@@ -188,7 +188,8 @@ fn marking(fabric: &FabricSpec, facts: &PathFacts, rates: [Rate; 2]) -> Marking 
     }
 }
 
-/// A length of a queue that is `usual` without faults. The rates of the link are those with and without faults.
+/// The present value of a queue length that is `usual` without faults. The rates of the link are those with and without
+/// faults.
 fn at_rate(fabric: &FabricSpec, usual: Bytes, [rate, usual_rate]: [Rate; 2]) -> Bytes {
     if !fabric.queues_follow_rate || rate == usual_rate {
         return usual;
@@ -208,9 +209,9 @@ pub struct Unmarked {
     pub rate: Rate,
 }
 
-/// The slowest links of switches whose queues never mark packets, without regard to settings of the last hop. A queue
-/// never marks if the bytes in a full queue, without one full packet, do not exceed the lower threshold. None if all
-/// queues can mark, if they have no limit, or if the limit does not fit in 32 bits.
+/// The slowest of the links whose queues, at a switch, never mark packets. Settings of the last hop are ignored. A
+/// queue never marks if the bytes in a full queue, without one full packet, do not exceed the lower threshold. None if
+/// all queues can mark, if they have no limit, or if the limit does not fit in 32 bits.
 pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> Option<Unmarked> {
     // A queue whose limit does not fit in 32 bits never fills.
     let holds = fabric.longest_queue(facts)?.0;
@@ -235,7 +236,7 @@ fn clip(bytes: Bytes) -> u32 {
 
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
-    /// The largest number of control bytes.
+    /// The most bytes in a control queue.
     pub control: u32,
     /// The size of a trimmed packet. None if switches drop packets.
     pub trimmed_bytes: Option<u16>,
@@ -257,9 +258,9 @@ impl QueueLimits {
     }
 }
 
-/// ECN marking (RED on the instantaneous queue length, without averaging). The length is the one that a packet leaves
-/// behind. Up to `kmin` no packet is marked, and above `kmax` each packet is marked. Between the two, the probability
-/// rises linearly from 0 to `pmax`.
+/// ECN marking (RED on the instantaneous queue length, without averaging). The queue length is taken when a packet
+/// leaves, without that packet. Up to `kmin` no packet is marked, and above `kmax` each packet is marked. Between the
+/// two thresholds, the probability rises linearly from 0 to `pmax`.
 #[derive(Clone, Copy, Debug)]
 pub struct Marking {
     /// The lower threshold in bytes.

@@ -322,7 +322,7 @@ pub struct LinkMail {
     end: u32,
 }
 
-/// The number of arrivals of a run by which prefetching is ahead of writing.
+/// Prefetching is ahead of writing by this many arrivals.
 const PREFETCHED_RUN: usize = 3;
 
 impl Default for LinkMail {
@@ -459,7 +459,7 @@ pub struct Sources<'m> {
 const MAX_PREFETCHED: usize = 16;
 
 impl Sources<'_> {
-    /// The nodes with an arrival, except over long links. Some nodes come more than once.
+    /// The nodes with an arrival that is not over a long link. Some nodes come more than once.
     pub fn touched(&self) -> impl Iterator<Item = NodeId> + '_ {
         let of_window = |slot: &&&WindowMail| slot.window == self.window;
         self.slots.iter().filter(of_window).flat_map(|slot| slot.touched.iter().copied())

@@ -32,11 +32,11 @@ pub struct Network<'a> {
     pub queues: QueueLimits,
     /// The traffic classes beyond the first one.
     pub classes: Vec<TrafficClass<'a>>,
-    /// The shares of all classes. Empty if there is only one.
+    /// The shares of all traffic classes. Empty if there is only one class.
     pub shares: Vec<Share>,
     /// Seed of every random stream.
     pub seed: u64,
-    /// The progress of each message.
+    /// The progress of messages and steps.
     pub board: Board<'a>,
     /// The messages that have a start time.
     pub starts: Starts,

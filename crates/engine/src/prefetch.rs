@@ -1,4 +1,4 @@
-//! Prefetching into the CPU cache of data that the next events will touch.
+//! Data that the next events will touch is prefetched into the CPU cache.
 
 /// Prefetches the cache line at `reference`. This is a hint that changes no result.
 #[inline]
@@ -13,7 +13,7 @@ pub fn prefetch<T>(reference: &T) {
     let _ = reference;
 }
 
-/// Prefetches the first `lines` cache lines of `reference`, or all of them if it has fewer.
+/// Prefetches the first `lines` cache lines of `reference`, or all of them if there are fewer.
 #[inline]
 pub fn prefetch_lines<T>(reference: &T, lines: usize) {
     #[cfg(target_arch = "x86_64")]

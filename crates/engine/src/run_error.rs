@@ -14,7 +14,7 @@ pub enum RunError {
     /// The run was cancelled.
     #[error("stopped")]
     Cancelled,
-    /// Messages or steps are unfinished, and either nothing new has been delivered for longer than
+    /// Messages or steps are unfinished, and either the time since the last new delivery exceeds
     /// [`Limits::patience`], or no event is left.
     #[error("{}", RunFailure::Stalled {
         at_us: at.as_us(),
@@ -63,7 +63,7 @@ pub enum RunError {
         /// The text for the user: the link and its buffer, with a remedy.
         what: String,
     },
-    /// The lossless class cannot be built on this fabric.
+    /// A lossless class cannot be built on this fabric.
     #[error("{}: {error}", .error.parameter())]
     Pfc {
         /// The error of the parameters.
@@ -125,7 +125,7 @@ pub enum RunError {
         /// The invariant, with its numbers.
         what: String,
     },
-    /// A queue pair has more packets than PSNs.
+    /// A queue pair needs more packets than there are PSNs or, with the transport `dcp`, too many requests.
     #[error(
         "queue pair {qp} would need more than 2^32 packets, or with the transport dcp 2^24 requests; use smaller messages or a larger payload"
     )]

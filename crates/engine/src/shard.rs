@@ -109,7 +109,7 @@ pub struct Shard<O> {
     /// For each block of work units, a bit mask of the units with an arrival in the present synchronisation window.
     called: Vec<u64>,
     far_calendar: FarCalendar,
-    /// Frames that were sent over long links in the last synchronisation window.
+    /// Frames that were sent over long links in the latest synchronisation window.
     pub sent_far: Vec<FarArrival>,
     pub blocks: Blocks,
     link: LinkMail,
@@ -237,7 +237,8 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// The time of the next event that a node or the injector has scheduled, or of the next arrival over a long link.
+    /// The time of the next event that a node or the injector has scheduled, or of the next arrival over a long link,
+    /// whichever is earlier.
     pub fn next_time(&self) -> Time {
         first_of(&self.first).time().min(self.far_calendar.first())
     }

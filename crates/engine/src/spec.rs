@@ -385,7 +385,8 @@ fn is_shared_alpha(alpha: &f64) -> bool {
 }
 
 impl FabricSpec {
-    /// The choice of the port by which a packet leaves a NIC with several ports, or its default.
+    /// The choice of the port by which a packet leaves a NIC with several ports. Without a setting, the choice follows
+    /// from the routing mode.
     pub fn port_choice(&self) -> PortChoice {
         self.port_choice.unwrap_or(match self.routing {
             RoutingMode::Adaptive | RoutingMode::Spray => PortChoice::Packet,
@@ -472,8 +473,8 @@ impl Limits {
     /// The largest `max_time`. The times at which ports become free are stored in 48 bits, in picoseconds.
     pub const MAX_TIME: Duration = Duration::from_us(281_000_000);
 
-    /// The longest time without new deliveries under `scheme` on a fabric before the run counts as stalled: `stall` and
-    /// allowances for a running timer, a packet in flight and a PFC watchdog that has yet to act.
+    /// The time without new deliveries after which a run of `scheme` counts as stalled: `stall` plus allowances for a
+    /// running timer, a packet in flight and a PFC watchdog that has yet to act.
     pub fn patience(&self, scheme: &Scheme, facts: &PathFacts) -> Duration {
         let FabricSpec { timer_tick, timer_jitter, .. } = scheme.fabric;
         let watchdog = scheme.fabric.pfc.as_ref().filter(|pfc| pfc.watchdog.is_some());

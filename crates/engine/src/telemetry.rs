@@ -52,8 +52,8 @@ impl Telemetry {
         }
     }
 
-    /// Removes a packet that the switch program releases from the list of packets that it holds. Returns the number
-    /// of the packet's record, or 0 if there is none.
+    /// Removes `packet`, which the switch program releases, from the list of held packets. Returns the number of the
+    /// packet's record, or 0 if there is none.
     pub fn retrieve(&mut self, packet: &Packet) -> u32 {
         let Repr::Data { psn, sent_at, .. } = packet.repr else { return 0 };
         let its = |with_program: &(u32, u32, Time, u32)| {

@@ -36,7 +36,7 @@ pub struct AstraDimension {
 /// The links of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AstraShape {
-    /// A link from each NPU to the next one, and from the last one to the first. Two NPUs have one link.
+    /// A link from each NPU to the next one, and from the last one to the first. A ring of two NPUs has one link.
     Ring,
     /// A link between every two NPUs.
     FullyConnected,

@@ -13,7 +13,7 @@ pub struct Totals {
     pub timeouts: u64,
     /// NACKs received, as far as the transport counts them.
     pub nacks: u64,
-    /// The largest number of `nacks` of one queue pair.
+    /// The largest number of NACKs that one queue pair received.
     pub most_nacks: u64,
     /// Batches of retransmissions fetched from host memory.
     pub fetches: u64,
@@ -45,7 +45,7 @@ impl Totals {
 pub struct QpStats {
     pub retransmissions: u32,
     pub timeouts: u32,
-    /// Data packets whose entropy value differs from the value of the data packet before.
+    /// Data packets whose entropy value differs from that of the queue pair's previous data packet.
     pub path_changes: u32,
     /// Data packets whose payload was lost.
     pub lost: u32,

@@ -15,7 +15,7 @@ pub(super) struct Ticks {
     /// The time between two ticks. It is 0 if timeouts do not wait for ticks.
     every: Duration,
     first: Time,
-    /// The largest random delay of a timeout after its tick, or after the exact time without ticks.
+    /// The largest random delay of a timeout after its tick or, without ticks, after the exact time.
     jitter: Duration,
     seed: u64,
 }
@@ -67,7 +67,7 @@ impl Ticks {
     }
 }
 
-/// Handles the timers of `sender` that are due, if timers are exact. Returns whether any was due.
+/// Handles the timers of `sender`, which are exact, if they are due. Returns whether any was due.
 fn fire(sender: &mut AnySender, now: Time) -> bool {
     let is_due = sender.next_timeout().is_some_and(|due| due <= now);
     if is_due {

@@ -6,7 +6,7 @@ use anabranch_fabric::Topology;
 use anabranch_workload::{Activation, Done, Job, Opens, Qp, Start, Step, Workload};
 use std::collections::BTreeMap;
 
-/// The times of a message that is alone in the network, counted from the time of its posting.
+/// The size and the times of a message that is alone in the network.
 #[derive(Clone, Copy)]
 struct UnloadedTimes {
     /// A lower bound of the bytes of the message on the wire, with headers.
@@ -15,7 +15,7 @@ struct UnloadedTimes {
     arrival: u64,
     /// The time from posting until the last ACK reaches the sender.
     acknowledged: u64,
-    /// The earliest times at which the first bit enters the first, second, second-last and last link.
+    /// The earliest times from posting until the first bit enters the first, second, second-last and last link.
     leads: [u64; 4],
     /// The shortest times from when the last bit leaves the first, second, second-last and last link until the ACK
     /// reaches the sender.
@@ -35,7 +35,7 @@ struct Bottleneck {
 }
 
 /// The four resources that a message uses, as indexes into [`UnloadedTimes::leads`]: the sender's NIC, all uplinks of
-/// its ToRs together, all downlinks to the receiver's ToRs together, and all links to the receiver together.
+/// the sender's ToRs together, all downlinks to the receiver's ToRs together, and all links to the receiver together.
 const SENDER: usize = 0;
 const UPLINKS: usize = 1;
 const DOWNLINKS: usize = 2;
@@ -261,8 +261,8 @@ impl Activations {
     }
 
     /// A lower bound of the time at which a gate that needs `needs` activations opens. If the gate needs all
-    /// activations, the bound is the time of the last one. Otherwise it is the time of the first one, or 0 if other
-    /// jobs may open the gate.
+    /// activations, the bound is the time of the present job's last activation. Otherwise it is the time of the first
+    /// activation, or 0 if other jobs activate the gate too.
     fn open(&self, needs: u32) -> u64 {
         match needs {
             _ if needs >= self.all => self.latest,

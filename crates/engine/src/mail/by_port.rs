@@ -38,7 +38,7 @@ const FAR: usize = MOST_THREADS;
 /// The number of parts of a synchronisation window in which `sort_many` counts arrivals.
 const PARTS: usize = 32;
 
-/// The number of arrivals by which prefetching is ahead of reading.
+/// Prefetching is ahead of reading by this many arrivals.
 const PREFETCHED: usize = 8;
 
 static BLANK: Arrival = Arrival::BLANK;

@@ -7,7 +7,8 @@ use anabranch_proto::{IntHop, Repr};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More than 2^20 frames arrive at one node at one instant, from the last port to the first, over two threads.
+/// More than 2^20 frames from two threads arrive at one node at one instant. They are sent in an order that is not the
+/// order of their ports.
 #[test]
 fn a_million_arrivals_at_one_instant_come_in_their_order() {
     const EACH: u32 = (1 << 19) + 7;
@@ -142,8 +143,8 @@ struct Sent {
     port: u16,
     kind: FrameKind,
     telemetry: bool,
-    /// The number of frames. One frame arrives at each of 64 ports at one time, and further frames arrive at the same
-    /// ports a picosecond later.
+    /// The number of frames. Unless `link` is set, up to 64 frames arrive at one time, each at another port. The next
+    /// 64 frames arrive at the same ports 1 ps later, and so on.
     count: u32,
     /// If set, the frames are packets without telemetry that come from one port, each a picosecond after the previous
     /// one.

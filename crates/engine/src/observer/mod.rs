@@ -29,7 +29,7 @@ pub trait Observer: Send {
     where
         Self: Sized;
 
-    /// Takes over the records of the observer of another node. The number of this node is higher than the numbers of
+    /// Takes over the records of the observer of another node. The number of that node is higher than the numbers of
     /// all nodes whose observers were joined before.
     fn join(&mut self, other: Self)
     where
@@ -127,8 +127,9 @@ pub trait Observer: Send {
         true
     }
 
-    /// The number of points that this observer has recorded because of events. A run whose observers together record
-    /// more than it may have ends with [`RunError::TooManyPoints`](crate::RunError::TooManyPoints).
+    /// The number of points that this observer has recorded because of events. A run ends with
+    /// [`RunError::TooManyPoints`](crate::RunError::TooManyPoints) if its observers together record more points than
+    /// the run may have.
     fn recorded(&self) -> u64 {
         0
     }

@@ -54,7 +54,7 @@ impl QpSelector {
         Ok(qps)
     }
 
-    /// The selector without the numbers above `most`, or `most` itself if none is left.
+    /// The selector without the numbers above `most`, or `most` itself if no number is left.
     fn within(&self, most: u64) -> String {
         let parts: Vec<String> = self
             .ranges

@@ -24,7 +24,7 @@ pub(super) trait CurveData: Clone {
 pub(super) struct Watched {
     /// The number of the link, switch or queue pair.
     pub entity: u32,
-    /// The number of consecutive numbers by which hooks refer to the entity, from `entity * parts` on.
+    /// Hooks refer to the entity by this many consecutive numbers, the first of which is `entity * parts`.
     pub parts: u32,
     /// Whether the curve is in the results by itself. Otherwise only groups use it.
     pub own: bool,
@@ -39,7 +39,8 @@ struct EntityCurve<C> {
 
 #[derive(Clone)]
 pub(super) struct Curves<C> {
-    /// For each number that hooks get, the index in `curves` plus one, or 0. Empty while no entity has a curve.
+    /// For each number that hooks get, the index in `curves` plus one, or 0 without a curve. Empty while no entity has
+    /// a curve.
     of: Vec<u32>,
     /// The least length of `of` once an entity has a curve.
     room: usize,

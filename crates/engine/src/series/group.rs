@@ -4,8 +4,8 @@ use crate::spec::Series;
 use anabranch_results::SeriesRow;
 use std::collections::BTreeMap;
 
-/// A curve that combines the curves of several links. At each time, its value is the sum of the links' values, or the
-/// largest of these values for delays.
+/// A curve that combines the curves of several links. At each time, its value is the sum of the links' values. If the
+/// values are delays, it is the largest of them.
 #[derive(Clone)]
 pub(crate) struct CurveGroup {
     pub series: Series,

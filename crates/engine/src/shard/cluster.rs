@@ -46,8 +46,8 @@ impl Cluster {
         self.paused.is_some()
     }
 
-    /// Runs the nodes through a synchronisation window. Each step runs one node at one instant. A cluster that has
-    /// paused in the window runs only the rest of the window.
+    /// Runs the nodes through a synchronisation window in turns, each of which runs one node at one instant. A cluster
+    /// that has paused in the window runs only the rest of the window.
     pub fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),

@@ -4,7 +4,7 @@ use anabranch_base::Duration;
 use anabranch_fabric::GroupBy;
 use serde::{Deserialize, Serialize};
 
-/// A curve to record over time.
+/// Curves of one quantity over time that a run records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasureSpec {

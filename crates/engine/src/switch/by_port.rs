@@ -31,7 +31,7 @@ pub struct PortScratch {
     arriving: Vec<u64>,
 }
 
-/// The number of ports by which prefetching is ahead of running.
+/// Prefetching is ahead of running by this many ports.
 const PREFETCHED: usize = 3;
 
 type OfPort<'s, 'm> = (&'s [Entry<'m>], &'s Sources<'m>, &'m [FarArrival]);
@@ -81,7 +81,7 @@ impl Switch {
     }
 
     /// Sorts the arrivals from `start` until before `end` by egress port, and drops arrivals without a route. Returns
-    /// true.
+    /// true, since the ports of a switch without a shared buffer and PFC are always independent.
     #[inline]
     fn open_by_port<'m, const ONE_PORT: bool, O: Observer>(
         &mut self,
@@ -191,8 +191,9 @@ impl Switch {
         out.control.prefetch(&self.egress.pool);
     }
 
-    /// Runs the events of one port until before `end`: its arrivals, and the times at which the port becomes free. The
-    /// first of these times is `free`. Returns the next one, or [`Time::NEVER`] if the port is not busy at the end.
+    /// Runs the events of one port before `end`: its arrivals, and the times at which the port becomes free. The first
+    /// of these times is `free`. Returns the first one that is not before `end`, or [`Time::NEVER`] if the port is not
+    /// busy then.
     fn run_port<'m, O: Observer>(
         &mut self,
         port: u16,

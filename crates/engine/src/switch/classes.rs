@@ -169,8 +169,8 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that `port` may send out of its queue. Releases the packet's charge in a buffer. For a
-    /// packet from a data queue, also returns the data class.
+    /// Removes the next packet that may be sent at `port` from its queue, and releases the packet's charge in a buffer.
+    /// For a packet from a data queue, also returns the data class.
     pub(super) fn dequeue_by_class<O: Observer>(
         &mut self,
         port: u16,

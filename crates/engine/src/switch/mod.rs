@@ -272,7 +272,7 @@ impl Switch {
         }
     }
 
-    /// Data is ECN-marked by the queue length that it leaves behind.
+    /// The ECN marking of a data packet depends on the length of its queue without the packet.
     #[inline]
     fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if self.classes.is_some() {

@@ -6,7 +6,7 @@ use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::Packet;
 use std::sync::Arc;
 
-/// The reason why there is no map.
+/// The reason why a fabric has no path map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathMapError {
     /// The routing has no linear hash.
@@ -68,7 +68,8 @@ pub fn build(
 }
 
 /// The tier and the number of equal-cost ports of each switch on a route, from the source ToR on. Routes follow the
-/// first equal-cost port of each switch. The route with the largest product of these numbers is chosen.
+/// first equal-cost port of each switch. Out of all routes, the result is for one with the largest product of the
+/// numbers of ports.
 fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
     let tors = topology.tors();
     let mut most = Vec::new();
@@ -90,7 +91,8 @@ fn choices(topology: &Topology, routing: &Routing) -> Vec<(u8, usize)> {
 }
 
 /// The position in an ECMP group of `n` ports for a packet at a switch of `tier`. The hash is linear in the entropy
-/// value, so if `n` is a power of two, XOR with the same bits changes the choice of every flow in the same way.
+/// value. If `n` is a power of two, XOR of the entropy value with the same bits therefore changes the choice of every
+/// flow in the same way.
 pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
     let flow = ((u64::from(packet.qp.0) << 32) | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut hash = flow ^ salt;
@@ -199,7 +201,7 @@ mod tests {
         assert_eq!(refused, Err(PathMapError::NotLinear(RoutingMode::Adaptive)));
     }
 
-    /// The paper's path maps have 128 entries.
+    /// The paper's path maps have 128 entries, which is between the two numbers here.
     #[test]
     fn sixteen_bits_reach_thousands_of_paths() {
         for (hosts, count) in [(1024, 64), (8192, 256)] {

@@ -70,7 +70,7 @@ pub enum PfcError {
         /// The smallest sufficient headroom.
         needed: Bytes,
     },
-    /// The fabric has no switches of a class.
+    /// The fabric has no switches of a configured class.
     #[error("this fabric has no switches of class {class:?}; it has {classes}")]
     Class {
         /// The configured class.

@@ -291,7 +291,7 @@ fn note_queued<O: Observer>(out: &mut Port, at: &mut Context<'_, O>) {
 }
 
 impl Wire<'_> {
-    /// Data is ECN-marked by the queue length that it leaves behind.
+    /// The ECN marking of a data packet depends on the length of its queue without the packet.
     #[inline(always)]
     fn leave<B: Buffer, O: Observer>(
         &mut self,

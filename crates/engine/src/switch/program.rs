@@ -144,7 +144,7 @@ impl Attached {
         self.held_bytes[port] += u64::from(bytes);
     }
 
-    /// Counts a held packet as released. Returns false if the program does not hold so many bytes at this place.
+    /// Counts a held packet as released. Returns false if the program does not hold so many bytes in the place `held`.
     fn let_out(&mut self, held: Held, bytes: u64) -> bool {
         let kept = match held {
             Held::Never => return true,

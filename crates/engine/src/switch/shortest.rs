@@ -4,7 +4,7 @@ use anabranch_base::Stream;
 use smallvec::SmallVec;
 use std::hint::select_unpredictable;
 
-/// The queue length that stands for a link that is down. It is longer than any other.
+/// The queue length that stands for a link that is down. No queue is as long.
 pub const DOWN: u32 = u32::MAX;
 
 /// The port of `group` with the shortest queue. `depths` has the bytes that wait at each port. If several queues are
@@ -21,9 +21,9 @@ pub fn shortest(group: &[u16], depths: &[u32], random: &mut Stream) -> u16 {
     group[index]
 }
 
-/// The index of the smallest of `depths`. The i-th of several equal values replaces the choice so far with probability
-/// 1/i. A value that equals the smallest value before it also draws a random number if a smaller one follows. The draws
-/// are therefore the same as in a single loop over `depths`.
+/// The index of the smallest of `depths`. If several are equally small, the i-th of them replaces the choice so far
+/// with probability 1/i. Each value that equals the smallest value before it draws a random number, even if a smaller
+/// value follows. The draws are therefore the same as in a single loop over `depths`.
 pub fn draw_least(depths: &[u32], random: &mut Stream) -> usize {
     let least = depths.iter().fold(u32::MAX, |least, depth| least.min(*depth));
     let first = depths.iter().position(|depth| *depth == least).unwrap_or(0);
