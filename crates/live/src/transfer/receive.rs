@@ -262,7 +262,7 @@ impl Session {
         Ok(self.is_finished && self.stored.len() as u32 == self.files)
     }
 
-    /// Handles the offer of a sender if it has arrived. Returns whether the transfer begins.
+    /// Handles the offer of a sender, once the offer has arrived. Returns whether the transfer begins.
     fn begin(
         &mut self,
         number: u32,

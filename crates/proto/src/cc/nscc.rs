@@ -107,7 +107,8 @@ impl NsccAverage {
 /// The rules of NSCC.
 ///
 /// uet-htsim differs from the specification in these points:
-/// - An ACK without a valid RTT counts, with the average delay as its delay.
+/// - If the RTT of an ACK is not valid, the average delay is used. In the specification, the ACK then has no further
+///   effect.
 /// - The bytes of a timed-out or inferred loss do not count towards the bytes that quick adapt ignores.
 /// - A period of quick adapt is over after its end time, not at its end time.
 /// - The bytes in flight that quick adapt ignores include the trimmed packet.

@@ -53,7 +53,7 @@ parameters! {
 const REFERENCE_RATE: Rate = Rate::from_gbps(100);
 const REFERENCE_RTT: Duration = Duration::from_us(12);
 
-/// A window that converges to a queueing delay equal to the target. Names follow the paper's pseudocode.
+/// A window that adapts until the queueing delay equals the target. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackCc {
     /// The window in packets.

@@ -73,7 +73,7 @@ impl Msn {
     /// The value for transports without MSNs.
     pub const NONE: Msn = Msn(0);
 
-    /// The largest number plus one.
+    /// The largest MSN plus one.
     pub const LIMIT: u32 = 1 << 24;
 
     /// The MSN with this number, which is below [`Msn::LIMIT`].
@@ -100,7 +100,7 @@ impl Msn {
         self.0
     }
 
-    /// sRetryNo (DCP, section 4.5).
+    /// The count of timeouts (sRetryNo; DCP, section 4.5).
     #[inline]
     pub const fn retry(self) -> u8 {
         self.0 as u8
@@ -110,7 +110,7 @@ impl Msn {
 /// The subject of a [`Repr::Endpoint`](super::Repr::Endpoint).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointOp {
-    /// Whether the path of an entropy value delivers.
+    /// Whether the path of an entropy value delivers packets.
     PathProbe,
     /// The ports of a NIC that are up (port status update).
     PortStatus,

@@ -248,7 +248,7 @@ fn forced_freezing_ends_exploring() {
     assert!(reps.is_freezing() && reps.explore_counter == 0);
 }
 
-/// Table 1 lists 74 bits for a buffer of one entry, and 193 bits for one of eight.
+/// Table 1 lists 74 bits for a buffer of one entry, and 193 bits for a buffer of eight entries.
 #[test]
 fn state_is_as_table_1_says() {
     let bits = |buffer| {
