@@ -27,8 +27,8 @@ pub struct Packet {
     pub repr: Repr,
 }
 
-/// The type of a packet, with its fields. Unless stated otherwise, statements about `uet` also apply to `mrc`, which has
-/// the same sender and receiver.
+/// The type of a packet, with its fields. Unless stated otherwise, statements about `uet` also apply to `mrc`, which
+/// has the same sender and receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repr {
     /// A data packet, which is a part of a message.
@@ -44,7 +44,7 @@ pub enum Repr {
         sent_at: Time,
         /// Whether the packet requests an immediate ACK, for example because the sender can send nothing more until
         /// this packet is acknowledged. With `dcp`, it tells whether the packet's request is signalled (AckReq of the
-        /// BTH). A signalled request has a CQE.
+        /// BTH). A signalled request has a completion queue entry (CQE).
         ack_now: bool,
         /// Timestamps that programs in switches exchange. They are 0 when a host sends the packet.
         stamps: u32,
@@ -65,7 +65,7 @@ pub enum Repr {
         /// Whether the switch is the last one before the receiver.
         last_hop: bool,
     },
-    /// Selective acknowledgement.
+    /// Cumulative and selective acknowledgement.
     Ack {
         /// ePSN: the receiver has every PSN below this one. With `dcp`, it is the eMSN: the receiver has every
         /// request of the send queue below this one.

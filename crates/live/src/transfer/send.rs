@@ -119,7 +119,7 @@ struct Session {
     has_finished: bool,
     files: u32,
     stored: Vec<Stored>,
-    /// The bytes of the messages that are not acknowledged yet, by message number.
+    /// For each message number, the bytes of the message, until the message is acknowledged.
     outstanding: BTreeMap<u32, Vec<u8>>,
     /// Memory of acknowledged messages, which later messages reuse.
     free: Vec<Vec<u8>>,

@@ -167,7 +167,7 @@ pub struct NsccConstants {
     pub adjust_bytes: u64,
     /// adjust_period: the time after which the added increase is applied in any case (config_base_rtt).
     pub adjust_period: Duration,
-    /// qa_gate: quick adapt applies if a period delivered fewer bytes than MaxWnd divided by two to this power.
+    /// qa_gate: quick adapt acts only if a period delivered fewer bytes than MaxWnd divided by two to this power.
     pub qa_gate: u32,
     /// qa_threshold: the queueing delay above which quick adapt acts even without a trim. With the largest
     /// [`Duration`], quick adapt acts only after a trim.

@@ -62,7 +62,7 @@ pub struct StrackCc {
     avg_delay: f64,
     /// The network's base RTT, or the shortest measured RTT if that is lower.
     base_rtt: Duration,
-    /// Bytes acknowledged in the last complete period.
+    /// Bytes acknowledged in the last complete period. Before the end of the first period, it is the largest window.
     achieved_bdp: u64,
     /// Bytes acknowledged since `rxcount_clear_ts` by ACKs of data.
     rx_count: u64,

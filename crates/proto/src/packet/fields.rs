@@ -65,7 +65,7 @@ impl SackCause {
 
 /// The MSN of a packet of DCP, and a count of timeouts. The MSN is the number of the packet's request in the order of
 /// posting (24 bits). The count is the number of timeouts after which the sender has begun to send that request again
-/// (sRetryNo, modulo 256). This type takes four bytes, so that a packet has 48.
+/// (sRetryNo, modulo 256). This type takes four bytes, so that a packet has 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 

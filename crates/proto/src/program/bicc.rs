@@ -153,7 +153,7 @@ pub struct Bicc {
     sites: Sites,
     /// The state of each host, indexed by host. With the scope of a switch, there is only one element.
     destinations: Vec<Destination>,
-    /// For each queue pair, the packets in flight, by PSN.
+    /// For each queue pair, the packets in flight in the order of their PSNs.
     qps: Vec<VecDeque<Sent>>,
     /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded or acknowledged. A go-back-N
     /// host drops packets beyond this PSN.
