@@ -10,7 +10,7 @@ fn points(text: &str) -> Vec<RunPoint> {
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}")).points().unwrap()
 }
 
-/// Compares the exact run of each point with its simulated run. Returns the number of pause frames in all runs.
+/// Compares the exact run of each point with its simulated run. Returns the number of pause frames in all exact runs.
 fn check(text: &str) -> u64 {
     let mut pause_frames = 0;
     for point in points(text) {
@@ -43,7 +43,8 @@ fn check(text: &str) -> u64 {
     pause_frames
 }
 
-/// The built-in schemes except those of HPCC (its packets carry telemetry), MRC and the Themis-longhaul paper.
+/// The built-in schemes without `hpcc`, whose packets carry telemetry, and without the schemes of MRC and of the
+/// Themis-longhaul paper.
 const SCHEMES: &str = r#"["reps", "reps-carry", "reps-reuse", "eqds", "ops", "ecmp", "adaptive-roce", "bitmap", "flowlet", "plb",
     "mprdma-lb", "mptcp", "mptcp-one-window", "strack", "strack-ops", "themis-spraying", "conweave", "sr-spray", "sr-ar",
     "sr-ecmp", "to-ar", "dcp", "dcp-dcqcn", "irn-ar", "irn-ar-dcqcn", "irn-ecmp", "irn-ecmp-dcqcn", "mp-rdma", "rack-tlp",

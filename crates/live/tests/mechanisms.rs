@@ -103,7 +103,7 @@ fn themis_spraying_lets_no_nack_of_a_late_packet_through() {
 }
 
 /// Links before the external switch of the senders are congested. With Themis-longhaul, all CNPs come from the
-/// notification point in the data centre of the senders. No CNP crosses the long link.
+/// notification point in the data centre of the senders, and none of these CNPs crosses the long link.
 #[test]
 fn the_notification_point_of_themis_longhaul_sends_its_cnps_within_a_data_centre() {
     let text = r#"

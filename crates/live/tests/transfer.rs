@@ -201,7 +201,8 @@ fn a_peer_of_another_version_is_named() {
     });
 }
 
-/// Receives files, but accepts the first sender only `delay` ms after it began to listen. `silence` is in ms too.
+/// Receives files from one sender. The receiver listens at once, but accepts the sender only after `delay` ms. The unit
+/// of `silence` is also ms.
 fn receive_late(
     listen: SocketAddr,
     folder: &Path,
@@ -244,7 +245,7 @@ fn a_receiver_that_answers_late_is_served_too() {
     assert_equal(&files, folders[1].path());
 }
 
-/// The first receiver allows a shorter silence than the second one takes to answer.
+/// The second receiver answers after 3 s. The first receiver allows a silence of only 1.5 s.
 #[test]
 fn a_receiver_hears_its_sender_while_another_one_answers_late() {
     let from = tempfile::tempdir().unwrap();
@@ -261,7 +262,7 @@ fn a_receiver_hears_its_sender_while_another_one_answers_late() {
     });
 }
 
-/// The pipe has no writer for longer than the silence that the receiver allows.
+/// The pipe has no writer for 3 s. The receiver allows a silence of only 1.5 s.
 #[test]
 fn a_pipe_whose_writer_comes_late() {
     let from = tempfile::tempdir().unwrap();

@@ -31,7 +31,7 @@ pub fn check(text: &str) -> String {
 }
 
 /// The keys and words that can be written at a position of a scenario, as JSON: `{"replaced", "list": [{"name", "text",
-/// "meaning"}]}`. `replaced` is the number of characters before the position that an entry replaces.
+/// "meaning"}]}`. An entry of the list replaces the last `replaced` characters before the position.
 #[wasm_bindgen]
 pub fn complete(before: &str, after: &str) -> String {
     let Completions { replaced, list } = completions(before, after);

@@ -9,14 +9,14 @@ pub struct Conflict {
     pub parameter: String,
     /// The conflict between the parameters, in words.
     pub message: String,
-    /// A value of the parameter that resolves the conflict, or instructions.
+    /// A value with which the parameter causes no conflict, or instructions.
     pub fix: Fix,
     /// Other parameters that are part of the conflict.
     pub others: Vec<String>,
 }
 
 impl Conflict {
-    /// `value` is a value of the parameter that resolves the conflict, as TOML.
+    /// `value` is a value with which the parameter causes no conflict, as TOML.
     pub(crate) fn value(parameter: String, message: String, value: impl ToString) -> Conflict {
         Conflict { parameter, message, fix: Fix::value(value.to_string()), others: Vec::new() }
     }

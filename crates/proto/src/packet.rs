@@ -27,8 +27,8 @@ pub struct Packet {
     pub repr: Repr,
 }
 
-/// The type of a packet, with its fields. The fields of `uet` are also those of `mrc`, which has the same sender and
-/// receiver.
+/// The type of a packet, with its fields. Unless stated otherwise, statements about `uet` also apply to `mrc`, which
+/// has the same sender and receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repr {
     /// A data packet, which is a part of a message.
@@ -44,11 +44,12 @@ pub enum Repr {
         sent_at: Time,
         /// Whether the packet requests an immediate ACK, for example because the sender can send nothing more until
         /// this packet is acknowledged. With `dcp`, it tells whether the packet's request is signalled (AckReq of the
-        /// BTH). A signalled request has a CQE.
+        /// BTH). A signalled request has a completion queue entry (CQE).
         ack_now: bool,
         /// Timestamps that programs in switches exchange. They are 0 when a host sends the packet.
         stamps: u32,
-        /// `dcp`: the packet's request of the send queue. `eqds` and `uet`: the pull up to which the sender has demand.
+        /// `dcp`: the number of the packet's request in the send queue, and a count of timeouts. `eqds` and `uet`: the
+        /// pull up to which the sender has demand.
         msn: Msn,
         /// `uet`: whether the packet is a retransmission.
         retransmitted: bool,
@@ -64,15 +65,15 @@ pub enum Repr {
         /// Whether the switch is the last one before the receiver.
         last_hop: bool,
     },
-    /// Selective acknowledgement.
+    /// Cumulative and selective acknowledgement.
     Ack {
         /// ePSN: the receiver has every PSN below this one. With `dcp`, it is the eMSN: the receiver has every
         /// request of the send queue below this one.
         cumulative: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,
-        /// The bitmap of the PSNs from `base` on. A set bit means that the receiver has the PSN. Built-in transports other
-        /// than `sack` and `eqds` set at most bit 0.
+        /// The bitmap of the PSNs from `base` on. A set bit means that the receiver has the PSN. Built-in transports
+        /// other than `sack` and `eqds` set at most bit 0.
         received: u64,
         /// Whether the packet that caused this ACK was marked.
         marked: bool,
@@ -84,8 +85,8 @@ pub enum Repr {
     },
     /// Negative acknowledgement. With `sack`, `eqds` and `uet`, the packet with this PSN arrived trimmed and must be
     /// retransmitted. With `go-back-n`, everything from this PSN on must be retransmitted. With `rnic-sr`, all
-    /// packets below this PSN arrived, and at least one beyond it. With `mp-rdma`, all packets below this PSN
-    /// arrived, and the packet that caused the NACK was dropped by the receiver.
+    /// packets below this PSN arrived, and at least one packet beyond this PSN arrived. With `mp-rdma`, all packets
+    /// below this PSN arrived, and the receiver dropped the packet that caused the NACK.
     Nack {
         /// The PSN. With `go-back-n`, `mp-rdma` and `rnic-sr` it is the ePSN.
         psn: u32,
@@ -182,16 +183,15 @@ pub enum Repr {
         /// Whether the packet is for the queue pair's receiver. Otherwise it is for the sender.
         to_receiver: bool,
     },
-    /// A packet from the program of one switch to the program of another one. Its destination is a host of the other
-    /// switch. Hosts ignore such packets.
+    /// A packet from the program of one switch to the program of another switch. The packet is addressed to a host of
+    /// the second switch. Hosts ignore such packets.
     Program {
-        /// The content, in the format of that program.
+        /// The content, in the format of the program.
         word: u64,
     },
-    /// A packet of a user-defined transport that carries no payload of the application. Payload is carried by
-    /// [`Repr::Data`].
+    /// A packet of a user-defined transport, without payload of the application. Payload is carried by [`Repr::Data`].
     Custom {
-        /// The content, in the format of that transport.
+        /// The content, in the format of the transport.
         content: [u8; Repr::CUSTOM_BYTES],
         /// Whether the packet is for the queue pair's receiver. Otherwise it is for the sender.
         to_receiver: bool,
@@ -271,7 +271,7 @@ impl Repr {
         }
     }
 
-    /// A probe for the segment from `base` on, in the class of data.
+    /// A probe that requests the bitmap of the PSNs from `base` on, in the class of data.
     #[inline]
     pub const fn probe(base: u32) -> Repr {
         Repr::Probe { base, sent_at: Time::ZERO, is_control: false }
@@ -552,8 +552,8 @@ impl Packet {
     }
 
     /// Whether the packet belongs to the control class, which by default has priority over data in switches. All
-    /// packets do except data, probes that queue with data, requests of [`Repr::Endpoint`], and user-defined packets in
-    /// the class of data.
+    /// packets belong to it except data, probes that queue with data, requests of [`Repr::Endpoint`], and user-defined
+    /// packets in the class of data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(

@@ -1,9 +1,9 @@
-//! Files and streams between two addresses, with the simulator's protocol state machines and without dilation.
+//! The transfer of files and streams over a real network by the simulator's protocol state machines.
 //!
-//! A sender and a receiver agree over a TCP connection (`control`). The protocol state machines (`endpoints`) then
-//! exchange UDP packets (`datagram`). A file is cut into messages of equal size, except that the last message may be
-//! shorter. The queue pairs take turns in carrying messages. The receiver writes each packet at its offset in the
-//! message, and each message at its offset in the file (`sink`).
+//! A sender and a receiver agree on the parameters over a TCP connection (`control`). The protocol state machines
+//! (`endpoints`) then exchange UDP packets (`datagram`). A file is cut into messages of equal size, except that the
+//! last message may be shorter. The queue pairs take turns in carrying messages. The receiver puts each packet at its
+//! offset in the message, and each message at its offset in the file (`sink`).
 
 mod control;
 mod datagram;
@@ -42,7 +42,7 @@ pub struct TransferParameters {
     pub payload: u16,
     /// The number of queue pairs.
     pub qps: u32,
-    /// The size of messages in bytes.
+    /// The size of a message in bytes. The last message of a file may be shorter.
     pub message_bytes: u32,
     /// The seed of random choices.
     pub seed: u64,
@@ -50,15 +50,16 @@ pub struct TransferParameters {
 
 /// The settings of a sender.
 pub struct SendSettings<'s> {
-    /// The parameters. A payload of 0 means the largest one up to 4096 bytes that fits the first link of the path.
+    /// The parameters of the transfer. If `payload` is 0, the sender chooses the largest payload up to 4096 bytes that
+    /// fits the first link of the path.
     pub parameters: TransferParameters,
-    /// The receivers. Each gets all inputs.
+    /// The addresses of the receivers. Each receiver gets all inputs.
     pub to: Vec<SocketAddr>,
-    /// The files and streams.
+    /// The files and streams to send.
     pub inputs: Vec<Input>,
     /// The number of UDP source ports. The entropy value of a packet selects one of them.
     pub ports: u16,
-    /// The settings of both sides.
+    /// The settings that senders and receivers both have.
     pub common: CommonSettings<'s>,
 }
 
@@ -68,19 +69,19 @@ pub struct ReceiveSettings<'s> {
     pub listen: SocketAddr,
     /// The number of senders after which the receiver ends.
     pub senders: u32,
-    /// The place for the files.
+    /// The place where the receiver puts the files.
     pub output: Output,
     /// Called with the address and port once senders may connect.
     pub listening: &'s dyn Fn(SocketAddr),
-    /// The settings of both sides.
+    /// The settings that senders and receivers both have.
     pub common: CommonSettings<'s>,
 }
 
-/// The settings of a sender or a receiver.
+/// The settings that senders and receivers both have.
 pub struct CommonSettings<'s> {
-    /// The longest time without a sign of life from a peer.
+    /// The longest time without a sign of life from a peer. The transfer fails after a longer silence.
     pub silence: RealDuration,
-    /// The share of packets that are dropped on purpose instead of being sent.
+    /// The share of packets (0 to 1) that are dropped on purpose instead of being sent.
     pub loss: f64,
     /// Called repeatedly with the progress.
     pub progress: &'s dyn Fn(Progress),
@@ -130,7 +131,7 @@ pub struct Statistics {
     /// The time in seconds from the agreement to the end of the transfer. At a sender, the time from the agreement with
     /// all receivers to the end of all transfers.
     pub seconds: f64,
-    /// The goodput: bits of the files per second.
+    /// The goodput: the bits of all files, divided by `seconds`.
     pub goodput_bps: f64,
     /// At a sender, the data packets sent or dropped on purpose, including retransmissions. At a receiver, the data
     /// packets received.
@@ -165,8 +166,8 @@ fn cpu_seconds() -> f64 {
     time.map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }
 
-/// The time for the protocol state machines, which begins at 1000 s. A time in a packet is restored from its low bits
-/// as a time in the recent past, and must not become negative.
+/// The time for the protocol state machines, which begins at 1000 s. A packet carries only the low bits of a time, from
+/// which its receiver restores a time in the recent past. The restored time must not be negative.
 fn core_time(begin_ns: u64) -> Time {
     const PAST_NS: u64 = 1_000_000_000_000;
     Time((monotonic_ns().saturating_sub(begin_ns) + PAST_NS) * 1000)

@@ -25,9 +25,9 @@ const RECEIVED_AT_ONCE: usize = 8;
 /// Receives files until the expected number of senders have finished or failed.
 ///
 /// # Errors
-/// The address cannot be used, a file cannot be written or arrived damaged, a sender is gone, silent or of another
-/// version, or the user interrupted the transfers. If a sender fails, the other senders are still served before the
-/// error is returned.
+/// A transfer fails if the address cannot be used, if a file cannot be written, if a file arrives damaged, if a sender
+/// is gone, silent or of another version, or if the user interrupts the transfers. If a sender fails, the other senders
+/// are still served before the error is returned.
 pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     let at = settings.listen;
     let listener = TcpListener::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;
@@ -262,7 +262,7 @@ impl Session {
         Ok(self.is_finished && self.stored.len() as u32 == self.files)
     }
 
-    /// Handles the offer of a sender if it has arrived. Returns whether the transfer begins.
+    /// Handles the offer of a sender, once the offer has arrived. Returns whether the transfer begins.
     fn begin(
         &mut self,
         number: u32,

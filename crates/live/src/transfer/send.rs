@@ -42,8 +42,9 @@ const RECEIVED_AT_ONCE: usize = 8;
 /// Sends files to one or more receivers.
 ///
 /// # Errors
-/// A parameter is wrong, a file cannot be read, a receiver refuses the transfer, is gone, silent or of another
-/// version, a file arrived damaged, or the user interrupted the transfer.
+/// The transfer fails if a parameter is wrong, if a file cannot be read, if a file arrives damaged, if a receiver
+/// refuses the transfer or reports an error, if a receiver is gone, silent or of another version, or if the user
+/// interrupts the transfer.
 pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     // Parameters are checked before a connection is made.
     let payload = if settings.parameters.payload == 0 { USUAL_PAYLOAD } else { settings.parameters.payload };
@@ -118,7 +119,7 @@ struct Session {
     has_finished: bool,
     files: u32,
     stored: Vec<Stored>,
-    /// The bytes of the messages that are not acknowledged yet, by message number.
+    /// For each message number, the bytes of the message, until the message is acknowledged.
     outstanding: BTreeMap<u32, Vec<u8>>,
     /// Memory of acknowledged messages, which later messages reuse.
     free: Vec<Vec<u8>>,
@@ -137,7 +138,8 @@ struct Session {
 }
 
 impl Session {
-    /// Agrees with a receiver. The receivers before it, in `opened`, hear signs of life while this one answers.
+    /// Opens the session with a receiver. Until this receiver answers, the receivers of the sessions in `opened` get
+    /// signs of life.
     fn open(
         to: SocketAddr,
         settings: &SendSettings<'_>,
@@ -411,8 +413,8 @@ fn wait_for(fds: &[PollFd<'_>], ns: u64) {
     let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
 }
 
-/// The largest payload whose packets fit the first link of the path to `to`, even with the longest headers
-/// ([`MOST_OVERHEAD`]). It is a multiple of 4 and at most [`USUAL_PAYLOAD`].
+/// The payload for the first link of the path to `to` ([`payload_within`]). If the MTU of this link is unknown, it is
+/// taken to be 1500 bytes.
 fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
     let mtu = || {
         let socket = UdpSocket::bind(SocketAddr::new(own.ip(), 0)).ok()?;
@@ -422,7 +424,8 @@ fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
     payload_within(mtu().and_then(|mtu| mtu.try_into().ok()).unwrap_or(1500))
 }
 
-/// The largest payload for an MTU, but at least [`LEAST_PAYLOAD`].
+/// The largest payload whose packets fit an MTU, even with the longest headers ([`MOST_OVERHEAD`]). The result is a
+/// multiple of 4 from [`LEAST_PAYLOAD`] to [`USUAL_PAYLOAD`].
 fn payload_within(mtu: usize) -> u16 {
     let room = mtu.saturating_sub(MOST_OVERHEAD) & !3;
     room.clamp(LEAST_PAYLOAD.into(), USUAL_PAYLOAD.into()) as u16

@@ -43,7 +43,7 @@ struct Arriving {
     /// The file in a folder, and its path, which ends with `.part`. None on standard output.
     file: Option<(File, PathBuf)>,
     /// The CRC-32 of the messages with an index below `checked`. `later` has the CRC-32 of each message after a
-    /// missing one.
+    /// missing message.
     crc: Hasher,
     checked: u32,
     later: BTreeMap<u32, Hasher>,
@@ -129,7 +129,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes messages to standard output as far as its reader takes them without waiting.
+    /// Writes messages to standard output until a write would have to wait for the reader.
     pub fn write_out(&mut self, free: &mut Vec<Vec<u8>>) -> Result<(), LiveError> {
         while let Some(bytes) = self.leaving.front() {
             let out = stdout();
@@ -164,8 +164,8 @@ impl Sink {
         }
     }
 
-    /// Completes the next file that has arrived whole. None if no file has, or while messages wait for the reader of
-    /// standard output.
+    /// Completes the next file that has arrived whole. None if no file is whole, or while messages wait for the reader
+    /// of standard output.
     pub fn next_whole(&mut self) -> Result<Option<Stored>, LiveError> {
         if self.waits_for_reader() {
             return Ok(None);
@@ -182,7 +182,7 @@ impl Sink {
         Ok(Some(stored))
     }
 
-    /// The number of bytes received of files that are not completed yet.
+    /// The number of bytes that have arrived in the files that are not completed yet.
     pub fn bytes(&self) -> u64 {
         self.files.values().map(|file| file.bytes).sum()
     }

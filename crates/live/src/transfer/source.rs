@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// A file or a stream to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A file.
+    /// The file or named pipe with this path.
     File(PathBuf),
     /// Standard input.
     Standard,
@@ -90,13 +90,13 @@ impl Source {
         self.open.is_none() && self.inputs.is_empty()
     }
 
-    /// The file descriptor of the input to wait for, if it has no bytes at present.
+    /// The file descriptor of the open input, if this input has no bytes at present.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.open.as_ref().filter(|_| self.waits).map(|open| open.reader.as_fd())
     }
 
-    /// The next part. None at the end, or if the stream has no bytes at present. A message may reuse a buffer of
-    /// `memory`.
+    /// The next part. None after the last part, or if the stream has no bytes at present. A message may reuse a buffer
+    /// of `memory`.
     pub fn next(&mut self, memory: &mut Vec<Vec<u8>>) -> Result<Option<Part>, LiveError> {
         let Some(open) = &mut self.open else {
             let Some(input) = self.inputs.pop_front() else { return Ok(None) };
@@ -151,7 +151,7 @@ impl Source {
                 (stdin().as_fd().try_clone_to_owned().map(File::from).map_err(unreadable)?, None)
             }
             Input::File(path) => {
-                // A named pipe opens at once, and is ready when its writer is there.
+                // With `O_NONBLOCK`, a named pipe opens before it has a writer.
                 let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
                 let file = file.map_err(unreadable)?;
                 let metadata = file.metadata().map_err(unreadable)?;

@@ -13,7 +13,7 @@
 //!
 //! No timer events are scheduled. Timer expiries that are due are applied before anything depends on them, in the
 //! order of time. The results therefore do not depend on the times of the calls. At equal times, alpha comes first,
-//! then the increase, then the cut, as in the simulators. The event that the call reports comes last.
+//! then the increase, then the cut, as in the simulators. The event for which a method is called comes last.
 
 use super::interface::{CcProperties, CongestionControl, LossReport, Windows};
 use super::{AnyCc, CcConfig};
@@ -234,8 +234,8 @@ impl DcqcnConfig {
     }
 
     /// The parameters of published htsim, for links of any rate. htsim has no lowest rate, so the lowest possible
-    /// value, 1 bit per second, is used. Receivers in htsim also send a CNP at the end of an interval (`trailing_cnp`
-    /// of `go-back-n`).
+    /// value, 1 bit per second, is used. Receivers in htsim also send a CNP at the end of a CNP interval
+    /// (`trailing_cnp` of `go-back-n`).
     ///
     /// Two properties of htsim are not modelled. In htsim, all flows share one alpha, which real hosts could not do.
     /// In htsim, each decay of alpha also schedules further decays, so that alpha falls even faster.

@@ -86,7 +86,8 @@ pub struct Hpcc {
     /// Number of consecutive round trips of additive increase (incStage).
     inc_stage: u32,
     max_stage: u32,
-    /// The PSN to send next at the last change of `reference`, or at the first report (lastUpdateSeq).
+    /// The PSN that the sender was about to send when `reference` last changed, or when the first report arrived
+    /// (lastUpdateSeq).
     last_update: u32,
     eta: f64,
     /// Additive increase in bytes (W_AI).

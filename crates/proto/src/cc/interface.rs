@@ -188,7 +188,7 @@ interface! {
         fn presets(&self) -> &'static [&'static str] {
             &[]
         }
-        /// The published parameter set of this name.
+        /// The published parameter set of this name. None if no parameter set has this name.
         fn preset(&self, name: &str) -> Option<CcConfig> {
             let _ = name;
             None

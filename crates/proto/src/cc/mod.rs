@@ -66,7 +66,7 @@ pub struct RegisteredCc {
 pub struct CcWants {
     /// Telemetry of switches. Only the transport `go-back-n` and user-defined transports can forward it.
     pub telemetry: bool,
-    /// The facts about the queue pair's own path instead of the fabric's longest one.
+    /// The facts about the queue pair's own path instead of those about the fabric's longest path.
     pub own_path: bool,
 }
 

@@ -107,7 +107,8 @@ impl NsccAverage {
 /// The rules of NSCC.
 ///
 /// uet-htsim differs from the specification in these points:
-/// - An ACK without a valid RTT counts, with the average delay as its delay.
+/// - If the RTT of an ACK is not valid, the average delay is used. In the specification, the ACK then has no further
+///   effect.
 /// - The bytes of a timed-out or inferred loss do not count towards the bytes that quick adapt ignores.
 /// - A period of quick adapt is over after its end time, not at its end time.
 /// - The bytes in flight that quick adapt ignores include the trimmed packet.
@@ -166,7 +167,7 @@ pub struct NsccConstants {
     pub adjust_bytes: u64,
     /// adjust_period: the time after which the added increase is applied in any case (config_base_rtt).
     pub adjust_period: Duration,
-    /// qa_gate: quick adapt applies if a period delivered fewer bytes than MaxWnd divided by two to this power.
+    /// qa_gate: quick adapt acts only if a period delivered fewer bytes than MaxWnd divided by two to this power.
     pub qa_gate: u32,
     /// qa_threshold: the queueing delay above which quick adapt acts even without a trim. With the largest
     /// [`Duration`], quick adapt acts only after a trim.

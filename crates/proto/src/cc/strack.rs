@@ -53,7 +53,7 @@ parameters! {
 const REFERENCE_RATE: Rate = Rate::from_gbps(100);
 const REFERENCE_RTT: Duration = Duration::from_us(12);
 
-/// A window that converges to a queueing delay equal to the target. Names follow the paper's pseudocode.
+/// A window that adapts until the queueing delay equals the target. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackCc {
     /// The window in packets.
@@ -62,7 +62,7 @@ pub struct StrackCc {
     avg_delay: f64,
     /// The network's base RTT, or the shortest measured RTT if that is lower.
     base_rtt: Duration,
-    /// Bytes acknowledged in the last complete period.
+    /// Bytes acknowledged in the last complete period. Before the end of the first period, it is the largest window.
     achieved_bdp: u64,
     /// Bytes acknowledged since `rxcount_clear_ts` by ACKs of data.
     rx_count: u64,

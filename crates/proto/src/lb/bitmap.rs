@@ -93,7 +93,7 @@ pub struct Bitmap {
     stride: u32,
     /// The number of turns left in the round.
     turns: u32,
-    /// The times and entropy values of the packets that were sent in the last RTO, at most `remembered`.
+    /// The times and entropy values of the packets that were sent in the last RTO, at most `remembered` packets.
     sent: VecDeque<(Time, u16)>,
     rto: Duration,
     config: BitmapConfig,
@@ -152,8 +152,9 @@ impl LbProperties for BitmapConfig {
 
 impl LoadBalancer for Bitmap {
     /// Returns the next entropy value in turn without a penalty. The first skipped value, or each skipped value, loses
-    /// one point of its penalty (see [`Decay`]). If the share of values with a penalty is above `skip_limit`, or if
-    /// all values have a penalty, the next value in turn is used. The penalty of that value also falls by one.
+    /// one point of its penalty (see [`Decay`]). If the share of values with a penalty is above `skip_limit`, or if the
+    /// values of the next `evs` turns all have a penalty, the value of the first of these turns is used. The penalty of
+    /// that value also falls by one.
     fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         let skips = f64::from(self.penalised) <= self.config.skip_limit * f64::from(self.config.evs);
         let first = self.turn();
@@ -405,7 +406,7 @@ mod tests {
             assert!(![a, b].contains(&lb.next_ev(at(1), 0)));
             assert_eq!(lb.penalised, left, "{decay:?}");
         }
-        // 5 of 8 are marked: the limit counts them before one is cleared.
+        // 5 of 8 values are marked. The limit is checked before the mark of the used value is cleared.
         let mut lb = sender(&BitmapConfig { max_penalty: 1, skip_limit: 0.5, decay: Decay::Each, ..CONFIG });
         [a, b]
             .iter()

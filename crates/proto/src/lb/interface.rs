@@ -32,9 +32,9 @@ impl NicPorts {
     /// A NIC with one port.
     pub const ONE: NicPorts = NicPorts { count: 1, free: 1, up: 1 };
 
-    /// Returns `ev` if its port is free, and otherwise a nearby entropy value below `evs` whose port is free. If the NIC
-    /// has one port, if no port is free, or if no nearby value is found, the result is `ev`. This is for load balancers
-    /// to which all values below `evs` are equally good.
+    /// Returns `ev` if its port is free, and otherwise a nearby entropy value below `evs` whose port is free. If the
+    /// NIC has one port, if no port is free, or if no nearby value is found, the result is `ev`. This is for load
+    /// balancers to which all values below `evs` are equally good.
     #[inline]
     pub fn steer(self, ev: u16, evs: u32) -> u16 {
         if self.count < 2 || self.free == 0 || self.free >> (ev % self.count) & 1 == 1 {
@@ -100,8 +100,7 @@ interface! {
         ///
         /// `ev` is the entropy value of the lost packet under `uet` and `mrc`. Under the other transports it is None:
         /// like the hardware of the papers, their senders store the transmission time of each PSN but not its entropy
-        /// value. A load balancer that has to know which path lost a packet must record the values that it chose and
-        /// those that were acknowledged.
+        /// value. A load balancer that has to know which path lost a packet must record the values that it chose.
         fn handle_timeout(&mut self, now: Time, ev: Option<u16>) {
             let _ = (now, ev);
         }
@@ -116,7 +115,7 @@ interface! {
         fn next_probe(&self) -> Option<Time> {
             None
         }
-        /// The entropy value of a probe that is due.
+        /// The entropy value of a probe that is due. None if no probe is due.
         fn poll_probe(&mut self, now: Time) -> Option<u16> {
             let _ = now;
             None

@@ -1,9 +1,9 @@
 //! MP-RDMA's choice of paths: a packet takes the path of the ACK that clocks it out (multi-path ACK clocking).
 //!
 //! There is no state per path: a good path returns more ACKs, and therefore gets more packets. The transport knows how
-//! many packets an ACK clocks out, and reports the ACK once for each of them. The text of the paper was not available.
-//! The two rules below, for the first window and for probing, are those on which public simulations of the scheme
-//! agree.
+//! many packets an ACK clocks out, and reports the ACK once for each of these packets. The text of the paper was not
+//! available. The two rules below, for the first window and for probing, are those on which public simulations of the
+//! scheme agree.
 
 use super::AnyLb;
 use super::interface::{Environment, LbProperties, LoadBalancer};

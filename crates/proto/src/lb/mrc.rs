@@ -3,9 +3,9 @@
 //!
 //! Each plane has equally many entropy values, some of them backups. If a packet was marked, or was trimmed before the
 //! last hop, its entropy value is skipped once. If a packet was lost without a trim, its entropy value is retired
-//! immediately. A backup of the plane then replaces the value, if there is one. Probes show when the path of a retired
-//! value delivers packets again. The planes whose ports are free take turns, and the entropy values of a plane take
-//! turns. The order of the entropy values is drawn anew for each round.
+//! immediately, unless too few values would be left. A backup of the plane then replaces the value, if there is one.
+//! Probes show when the path of a retired value delivers packets again. The planes whose ports are free take turns, and
+//! the entropy values of a plane take turns. The order of the entropy values is drawn anew for each round.
 
 use super::AnyLb;
 use super::bitmap::common_divisor;
@@ -66,8 +66,9 @@ impl DeniedPath {
 }
 
 impl MrcLbConfig {
-    /// Whether [`denied`](Self::denied) may leave a queue pair of a NIC with `ports` ports without an entropy value. This
-    /// is so if the denied paths of each plane include as many successive paths as a queue pair has values in a plane.
+    /// Whether [`denied`](Self::denied) may leave a queue pair of a NIC with `ports` ports without an entropy value.
+    /// This is so if the denied paths of each plane include as many successive paths as a queue pair has values in a
+    /// plane.
     pub fn may_deny_all(&self, ports: u16) -> bool {
         (0..ports).all(|plane| self.most_denied_in_a_row(plane, ports) >= per_plane(self.evs, ports).into())
     }

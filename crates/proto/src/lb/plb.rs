@@ -1,12 +1,12 @@
 //! Protective load balancing: a queue pair stays on one path until a number of consecutive round trips were congested
-//! or a timeout occurs, and then moves to a random one.
+//! or a timeout occurs, and then moves to a random path.
 //!
 //! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with different numbers. In Linux, a round is
 //! congested if half of its packets are marked. PLB then moves an idle flow after 3 consecutive congested rounds, and
 //! a busy flow after 12. FlowBender moves when more than 5 % are marked in a single round. REPS (section 4.1) compares
 //! PLB with "more aggressive parameters similarly to FlowBender". The simulator published with REPS stores its
-//! threshold of a quarter in an integer, so that any mark makes a round congested (`threshold = 0`). It moves after 2
-//! rounds.
+//! threshold of a quarter in an integer, so that any mark makes a round congested (`threshold = 0`). In this simulator,
+//! a flow moves after 2 congested rounds.
 //!
 //! Two rules of PLB are left out: PLB waits for an idle moment before it moves, and does not move for a minute after a
 //! timeout.

@@ -103,7 +103,7 @@ impl FreezingEnds {
     }
 }
 
-/// The order in which entropies with a lifespan are used.
+/// The order in which entropies are used if `reuse` is above 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReuseOrder {
@@ -136,14 +136,14 @@ pub const MAX_BUFFER: usize = 32;
 /// A REPS sender's state. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct Reps {
-    /// `cachedEV`.
+    /// The cached entropies (`cachedEV`).
     cached: [u16; MAX_BUFFER],
     /// `isValid` of each entry, one bit per entry.
     valid: u32,
     head: u8,
     /// The number of slots of the buffer (REPS_BUFFER_SIZE).
     size: u8,
-    /// Number of slots written since the buffer was last emptied. If it is 0, `isEmpty()` is true.
+    /// Number of slots written since the buffer was last emptied. If it is 0, the paper's `isEmpty()` is true.
     filled: u8,
     number_of_valid: u8,
     explore_counter: u8,
@@ -406,8 +406,8 @@ impl Reps {
             }
             offset
         } else {
-            // Lines 8-9: a frozen (or exploring) sender cycles through the buffer. If the buffer was never full, its
-            // unwritten slots are skipped.
+            // Lines 8-9: a frozen (or exploring) sender cycles through the buffer. Slots that were not written since
+            // the buffer was last emptied are skipped.
             let offset = if self.head < self.filled { self.head } else { 0 };
             self.head = self.after(offset);
             offset

@@ -65,7 +65,7 @@ impl SackCause {
 
 /// The MSN of a packet of DCP, and a count of timeouts. The MSN is the number of the packet's request in the order of
 /// posting (24 bits). The count is the number of timeouts after which the sender has begun to send that request again
-/// (sRetryNo, modulo 256). This type takes four bytes, so that a packet has 48.
+/// (sRetryNo, modulo 256). This type takes four bytes, so that a packet has 48 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Msn(u32);
 
@@ -73,7 +73,7 @@ impl Msn {
     /// The value for transports without MSNs.
     pub const NONE: Msn = Msn(0);
 
-    /// The largest number plus one.
+    /// The largest MSN plus one.
     pub const LIMIT: u32 = 1 << 24;
 
     /// The MSN with this number, which is below [`Msn::LIMIT`].
@@ -100,7 +100,7 @@ impl Msn {
         self.0
     }
 
-    /// sRetryNo (DCP, section 4.5).
+    /// The count of timeouts (sRetryNo; DCP, section 4.5).
     #[inline]
     pub const fn retry(self) -> u8 {
         self.0 as u8
@@ -110,7 +110,7 @@ impl Msn {
 /// The subject of a [`Repr::Endpoint`](super::Repr::Endpoint).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointOp {
-    /// Whether the path of an entropy value delivers.
+    /// Whether the path of an entropy value delivers packets.
     PathProbe,
     /// The ports of a NIC that are up (port status update).
     PortStatus,

@@ -27,10 +27,11 @@
 //!   earlier copy is released when the new copy arrives, not when the new copy is forwarded, because the new copy may
 //!   wait in the very VOQ that the lost packet blocks.
 //! - A NACK requests an earlier packet, and a round trip within the data centre has passed. A go-back-N host drops all
-//!   packets that arrive before the requested one, so none of them is in flight for longer. Otherwise a full window of
-//!   packets that the host dropped long ago would block the VOQ.
-//! - The time `release` has passed. This covers losses without a retransmission: of a duplicate that the receiver did
-//!   not need, or of its ACK. It bounds the time for which a packet can block a VOQ.
+//!   packets that arrive before the requested packet, so that none of them is in flight after this round trip.
+//!   Otherwise a full window of packets that the host dropped long ago would block the VOQ.
+//! - The time `release` has passed. This covers losses that cause no retransmission: the loss of a duplicate that the
+//!   receiver did not need, or the loss of the ACK of such a duplicate. It bounds the time for which a packet can block
+//!   a VOQ.
 //!
 //! BiCC therefore needs the assumptions of the papers: one ESW per data centre, which sees both directions, and NICs
 //! whose ACKs and NACKs are cumulative in PSNs. These are NICs with `go-back-n`, `irn`, `rack-tlp`, `rnic-sr` or
@@ -152,10 +153,10 @@ pub struct Bicc {
     sites: Sites,
     /// The state of each host, indexed by host. With the scope of a switch, there is only one element.
     destinations: Vec<Destination>,
-    /// For each queue pair, the packets in flight, by PSN.
+    /// For each queue pair, the packets in flight in the order of their PSNs.
     qps: Vec<VecDeque<Sent>>,
-    /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded or acknowledged. The host
-    /// drops packets beyond this PSN.
+    /// For each queue pair, the ePSN of a NACK, until the requested packet is forwarded or acknowledged. A go-back-N
+    /// host drops packets beyond this PSN.
     requested: Vec<Option<u32>>,
     /// Forwarded packets in the order of forwarding, except those that went to `dropped_by_host` when they were
     /// forwarded. The first packet is in flight. Later packets may have been released.
@@ -247,7 +248,7 @@ impl Bicc {
         ]
     }
 
-    /// Handles data from another data centre for a host of this one.
+    /// Handles data that comes from another data centre and is for a host of the switch's data centre.
     #[inline]
     fn handle_data(&mut self, packet: &Packet, psn: u32, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
         let (qp, host) = (packet.qp, packet.dst);
@@ -308,7 +309,8 @@ impl Bicc {
         }
     }
 
-    /// Releases the packets in flight of a queue pair whose PSNs are in `first..=last`, and returns their number.
+    /// Releases the packets of a queue pair that are in flight and have a PSN in `first..=last`. Returns the number of
+    /// released packets.
     fn free(&mut self, qp: QpId, host: HostId, first: u32, last: u32) -> u64 {
         let index = self.index_of(host);
         let (Some(sent), Some(destination)) =
@@ -404,7 +406,7 @@ impl Bicc {
         self.log.front().into_iter().chain(self.dropped_by_host.front()).min_by_key(|oldest| oldest.due)
     }
 
-    /// The position of a packet in its queue pair, while it is in flight.
+    /// The position of a packet among the packets in flight of its queue pair. None if the packet was released.
     fn slot(&self, Logged { qp, psn, due, .. }: Logged) -> Option<usize> {
         let sent = self.qps.get(qp.index())?;
         let slot = sent.partition_point(|sent| (sent.psn, sent.due) < (psn, due));

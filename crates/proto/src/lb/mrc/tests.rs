@@ -220,7 +220,7 @@ fn denials_that_leave_nothing_are_found() {
     assert!(config(&[[0, 0, 1]]).may_deny_all(1) && !config(&[[0, 0, 1]]).may_deny_all(2));
     assert!(config(&[[0, 0, 2], [0, 1, 2]]).may_deny_all(1));
     assert!(config(&[[0, 0, 1], [1, 0, 1]]).may_deny_all(2));
-    // Sixteen planes have an entropy value each, eight planes have two.
+    // With 16 planes, each plane has one entropy value. With 8 planes, each plane has two values.
     let halves: Vec<[u32; 3]> = (0..16).map(|plane| [plane, 0, 2]).collect();
     assert!(config(&halves).may_deny_all(16) && !config(&halves).may_deny_all(8));
 }

@@ -78,7 +78,7 @@ fn a_burst_longer_than_the_buffer_keeps_the_youngest() {
     assert_eq!(reused, [4, 5, 6, 7, 8, 9, 10, 11]);
 }
 
-/// REPS, section 3.2.
+/// By section 3.2, a frozen sender cycles through its cached entropies.
 #[test]
 fn frozen_it_reuses_what_it_has() {
     let mut reps = sender(&config(), false);
@@ -109,7 +109,7 @@ fn frozen_with_an_empty_buffer_it_still_explores() {
     assert_eq!(next_ev(&mut reps), random);
 }
 
-/// Algorithm 1, lines 15-18, then Algorithm 2, lines 15-18.
+/// Freezing ends by Algorithm 1, lines 15-18. Exploring then follows Algorithm 2, lines 15-18.
 #[test]
 fn leaves_freezing_by_time_and_explores_one_packet_in_eight() {
     let mut reps = sender(&config(), false);
@@ -200,7 +200,7 @@ fn a_timeout_after_long_round_trips_is_congestion() {
     assert!(reps.is_freezing(), "13 us is below, and the 14 us are long past");
 }
 
-/// Appendix A, 1.
+/// Appendix A, 1: if switches trim, high RTTs before a timeout do not matter.
 #[test]
 fn with_trimming_every_timeout_is_a_failure() {
     let mut reps = sender(&config(), true);
@@ -217,7 +217,7 @@ fn without_freezing_mode_it_keeps_exploring() {
     assert!(!reps.is_freezing());
 }
 
-/// Appendix A and figure 19.
+/// Appendix A and figure 19 force freezing without a failure.
 #[test]
 fn freezing_can_be_forced_at_a_time() {
     let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(50))), ..config() };
@@ -248,7 +248,7 @@ fn forced_freezing_ends_exploring() {
     assert!(reps.is_freezing() && reps.explore_counter == 0);
 }
 
-/// Table 1 lists 74 bits for a buffer of one entry, and 193 bits for one of eight.
+/// Table 1 lists 74 bits for a buffer of one entry, and 193 bits for a buffer of eight entries.
 #[test]
 fn state_is_as_table_1_says() {
     let bits = |buffer| {
@@ -257,7 +257,7 @@ fn state_is_as_table_1_says() {
     assert_eq!((bits(1), bits(8)), (74, 193));
 }
 
-/// REPS, section 4.5.1, "ACK+Reuse EVs".
+/// In section 4.5.1 ("ACK+Reuse EVs"), several packets use a cached entropy.
 #[test]
 fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     let mut reps = sender(&RepsConfig { buffer: 2, reuse: 3, ..config() }, false);

@@ -58,8 +58,8 @@ parameters! {
 /// The program of a single switch, in both roles.
 ///
 /// It processes only data between ToRs, and the packets that the programs of other ToRs send to it. All other packets
-/// pass unchanged. A trimmed packet counts as lost. It overtakes data in the control queues, so its arrival does not
-/// show that earlier packets have arrived.
+/// pass unchanged. A trimmed packet counts as lost. Since it travels in the control queues and overtakes data, its
+/// arrival does not show that earlier packets have arrived.
 pub struct Conweave {
     source: Source,
     destination: Destination,
