@@ -149,7 +149,7 @@ impl Credit {
         }
     }
 
-    /// The time at which a source without credit repeats its request.
+    /// The time at which a source without credit repeats its request. None for a source with credit.
     #[inline]
     pub fn next_request(&self) -> Option<Time> {
         (!self.allows()).then(|| self.waiting_since + self.rto)
