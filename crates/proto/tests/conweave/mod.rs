@@ -15,7 +15,7 @@ mod source;
 
 const SENDER: HostId = HostId(3);
 const RECEIVER: HostId = HostId(70);
-/// A host whose ToR is nearer to the ToR of `SENDER` than the ToR of `RECEIVER` is.
+/// A host whose ToR is a shorter round trip away from the ToR of `SENDER`.
 const NEAR_RECEIVER: HostId = HostId(71);
 /// The round trips from the ToR of `SENDER` to the ToRs of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
 const ROUND_TRIPS_US: [u64; 3] = [0, 8, 4];
