@@ -1,4 +1,4 @@
-//! Random congestion controls.
+//! Congestion controls with random parameters.
 
 use crate::pair::schedule::{PACKET, us, window};
 use anabranch_base::{Bytes, Duration, Rate};
