@@ -1,7 +1,7 @@
 //! The `sack` transport: out-of-order delivery, selective acknowledgement, selective retransmission, and a fixed RTO.
 //!
 //! This is the transport that the REPS paper assumes (sections 2.1 and 4.1). The receiver places packets in any
-//! order, acknowledges them by number, and echoes entropy values. The sender retransmits a packet when its timer
+//! order, acknowledges them by their PSNs, and echoes entropy values. The sender retransmits a packet when its timer
 //! expires, or immediately if the fabric trimmed the packet.
 
 mod cached_state;

@@ -24,8 +24,8 @@ pub struct Plan {
     /// Window of the switch in bytes.
     pub window: u64,
     pub release: Duration,
-    /// Probability that a packet is lost, for each of four paths: the long link in both directions, then the downlink
-    /// and the uplink between the switch and the receivers.
+    /// Probability that a packet is lost, for each of four paths: the long link to the switch and the long link back,
+    /// then the downlink from the switch to the receivers and the uplink back.
     pub losses: [f64; 4],
     /// The largest random delay of a packet in ns, for each of the paths of `losses`. The packets of a queue pair keep
     /// their order.

@@ -1,4 +1,4 @@
-//! Properties that hold for every schedule.
+//! Properties of BiCC, tested with random plans.
 
 use super::fabric::{Outcome, Plan, run};
 use super::*;
@@ -30,7 +30,7 @@ proptest! {
 
 const LONG: Duration = Duration::from_us(1_000_000);
 
-/// The properties above are not vacuous.
+/// The properties above are not vacuous: the switch holds packets, and some packets are given up or expire.
 #[test]
 fn windows_fill_with_what_is_lost() {
     for go_back_n in [true, false] {

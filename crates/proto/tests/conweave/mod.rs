@@ -15,7 +15,7 @@ mod source;
 
 const SENDER: HostId = HostId(3);
 const RECEIVER: HostId = HostId(70);
-/// A host whose ToR is nearer to the ToR of `SENDER` than the ToR of `RECEIVER` is.
+/// A second receiver, at a ToR with a shorter round trip (`ROUND_TRIPS_US`).
 const NEAR_RECEIVER: HostId = HostId(71);
 /// The round trips from the ToR of `SENDER` to the ToRs of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
 const ROUND_TRIPS_US: [u64; 3] = [0, 8, 4];
@@ -164,7 +164,7 @@ impl Pair {
     }
 
     /// Causes a reroute: PSN 0 at time 0 is the INIT, and PSN 1 at 13 us is the TAIL. Returns the old port, the new
-    /// one, and both packets.
+    /// port, the INIT and the TAIL.
     fn reroute(&mut self) -> (u16, u16, Packet, Packet) {
         let (init, old) = self.send(us(0), 0);
         let (tail, by) = self.send(us(DEADLINE_US + 1), 1);

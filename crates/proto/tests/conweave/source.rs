@@ -138,7 +138,7 @@ fn with_both_samples_paused_it_stays_and_tries_again() {
         assert!(!is_tail(&packet) && !is_rerouted(&packet) && by == old, "{at}");
     }
     assert_eq!((pair.sent("reroutes"), pair.sent("reroutes_refused")), (0, 3));
-    // The path is paused for 16 us and no longer.
+    // The other path is paused for 16 us and no longer.
     let (tail, by) = pair.send(us(4 + 16), 2);
     assert!(is_tail(&tail) && by == old);
     assert_eq!(pair.send(us(21), 3).1, other);

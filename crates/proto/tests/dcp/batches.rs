@@ -48,7 +48,7 @@ fn one_fetch_for_each_packet_makes_four_gigabits() {
 }
 
 /// By DCP, section 4.3, a batch has min(16, len, awin / MTU) entries, where `len` is the length of the retransmission
-/// queue and `awin` is the room in the window. Here it has at least one.
+/// queue and `awin` is the room in the window. The simulated batch has at least one entry.
 #[test]
 fn a_batch_is_bounded_by_the_queue_and_the_window() {
     let fetches = |headers: u32, window: u64, batch: u32| {

@@ -86,7 +86,7 @@ fn narrowed(config: DcpConfig, window: u64) -> DcpSender {
     sender
 }
 
-/// Posts messages with these numbers of packets. Their ids start at 10.
+/// Posts messages with these numbers of packets. The ids of the messages are 10, 11 and so on.
 fn post<const N: usize>(sender: &mut DcpSender, packets: [u64; N]) {
     for (id, packets) in (10..).zip(packets) {
         sender.post(MessageId(id), packets * PAYLOAD).unwrap();

@@ -1,5 +1,5 @@
 //! DCQCN with fixed scripts of CNPs and NACKs, compared with values that were computed by hand from its equations.
-//! The submodules test `go-back-n` and `sack` with DCQCN, call by call.
+//! The submodules `go_back_n` and `sack` test these two transports with DCQCN, call by call.
 
 use crate::support::{ENDS, us, wide_facts};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
@@ -399,8 +399,8 @@ mod reaction_point {
         flow.nack(us(341));
         assert_state(&mut flow, us(394), (18.75, 37.5, 1.0));
         assert_state(&mut flow, us(395), (28.125, 37.5, 0.75));
-        // A NACK cuts the rate to half of the target, which is 18.75. The next CNP makes this rate the target, and
-        // cuts the rate to 18.75*(1 - 0.375).
+        // A NACK cuts the rate to 18.75, half of the target. The next CNP makes 18.75 the target, and cuts the rate to
+        // 18.75*(1 - 0.375).
         flow.nack(us(396));
         assert_state(&mut flow, us(396), (18.75, 37.5, 0.75));
         flow.cnp(us(397));

@@ -399,8 +399,8 @@ fn the_bitmap_slides() {
 
 #[test]
 fn at_a_low_rate_every_packet_asks_for_an_ack() {
-    // An ACK must not be delayed by more than half of RTO_low, which is 100 us here. 16 packets of 8,000 bits in 50
-    // us need 2.56 Gb/s.
+    // An ACK must not be delayed by more than half of RTO_low, here 50 us. 16 packets of 8,000 bits in 50 us need 2.56
+    // Gb/s.
     for (mbps, asks) in [(2_559, true), (2_561, false)] {
         let cc = AnyCc::Custom(Box::new(Told { mbps, ..Told::default() }));
         let config = IrnConfig { ack_every: 16, ..config() };

@@ -18,7 +18,7 @@ const PATHS: u32 = 10_000;
 
 const FACTS: PathFacts = wide_facts(1_000);
 
-/// Packets of 1,000 B, of which 64 B are headers, with the Delta and L of the paper's simulations.
+/// Packets of 1,000 B, of which 64 B are headers. `delta` and `bitmap` (L) have the values of the paper's simulations.
 fn config() -> MpRdmaConfig {
     MpRdmaConfig {
         payload: Bytes(936),

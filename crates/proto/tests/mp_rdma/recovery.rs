@@ -66,8 +66,8 @@ fn data_like(psn: u32) -> Packet {
     Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
-/// Everything from the ePSN on is retransmitted in order, and new packets follow. Two earlier packets count as in
-/// flight until they are answered.
+/// Everything from the ePSN on is retransmitted in order, and new packets follow. Two packets that were sent before the
+/// NACK arrived count as in flight until they are answered.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
     let mut sender = busy(4);

@@ -101,8 +101,8 @@ fn an_ack_that_was_overtaken_counts_once() {
     assert_eq!(burst(&mut sender, us(8)), [4, 5]);
     answer(&mut sender, us(8), 7, ack(0, 1));
     assert_eq!(burst(&mut sender, us(8)), []);
-    // PSN 3 has been acknowledged individually. The ACK that acknowledges PSNs 2 and 3 cumulatively therefore takes
-    // only PSN 2 out of flight.
+    // The next two ACKs acknowledge PSN 3 individually. The ACK after them acknowledges PSNs 2 and 3 cumulatively, so
+    // it takes only PSN 2 out of flight.
     answer(&mut sender, us(8), 7, ack(3, 2));
     answer(&mut sender, us(8), 7, ack(3, 2));
     assert_eq!(burst(&mut sender, us(8)), [6]);

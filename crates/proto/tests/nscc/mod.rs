@@ -96,7 +96,7 @@ fn a_window_of_acknowledgements_raises_the_window_by_the_gains() {
     assert!((8_473.0 * 0.95..8_473.0).contains(&half), "{half}");
     let fair = gained_by_a_window(10_500);
     assert!((24_208.0 * 0.9..24_208.0).contains(&fair), "{fair}");
-    // Acknowledged in a single part, the window grows by exactly 8,473 B.
+    // If all bytes are acknowledged in a single part, the window grows by exactly 8,473 B.
     let mut source =
         Source::new(&NsccConfig { eta: 0.0, initial_window: "1bdp".parse().unwrap(), ..sharp() });
     source.ack_of(0, 14_000, FACTS.base_rtt + Duration::from_ns(5_250), false, true);

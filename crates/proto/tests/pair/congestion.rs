@@ -1,4 +1,4 @@
-//! Random congestion controls.
+//! Congestion controls with random parameters.
 
 use crate::pair::schedule::{PACKET, us, window};
 use anabranch_base::{Bytes, Duration, Rate};
@@ -43,7 +43,7 @@ pub fn dcqcn() -> impl Strategy<Value = CcConfig> {
     prop_oneof![paper, other].prop_map(CcConfig::Dcqcn)
 }
 
-/// STrack, with the parameters of its paper (Table 1).
+/// STrack with random windows. The other parameters are those of its paper (Table 1).
 pub fn strack() -> impl Strategy<Value = CcConfig> {
     (window(), 1u32..=100).prop_map(|(max_window, percent)| {
         CcConfig::Strack(StrackCcConfig {
@@ -69,8 +69,8 @@ pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     }
 }
 
-/// The parameters that the DCQCN paper recommends (section 5.2). It specifies neither the hyper increase nor the
-/// lowest rate.
+/// The parameters that the DCQCN paper recommends (section 5.2), and a window of `window` bytes. The paper specifies
+/// neither the hyper increase nor the lowest rate.
 fn paper_dcqcn(window: u64) -> DcqcnConfig {
     DcqcnConfig {
         g: 1.0 / 256.0,

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 /// The records of the packets from the lowest unacknowledged one to the newest.
 pub(super) struct Flights {
-    /// The records by PSN, from `lowest` on.
+    /// The records in the order of their PSNs. The first record is that of the PSN `lowest`.
     packets: VecDeque<Flight>,
     lowest: u32,
-    /// Transmissions in the order of sending. If a packet was sent again, lost or acknowledged since then, its entry
-    /// is removed when it reaches the front.
+    /// Transmissions in the order of sending. The entry of a packet that was meanwhile sent again, lost or
+    /// acknowledged is removed when the entry reaches the front.
     order: VecDeque<(Time, u32)>,
 }
 
@@ -34,7 +34,7 @@ impl Flights {
         Flights { packets: VecDeque::new(), lowest: 0, order: VecDeque::new() }
     }
 
-    /// The record of a PSN, which must have been sent and not yet be acknowledged cumulatively.
+    /// The record of a PSN that was sent and is not yet acknowledged cumulatively.
     #[inline]
     pub fn get(&self, psn: u32) -> Flight {
         self.packets[(psn - self.lowest) as usize]

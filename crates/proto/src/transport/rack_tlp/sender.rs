@@ -40,10 +40,10 @@ pub struct RackTlpSender {
     since: Time,
     /// The time at which the oldest overtaken packet counts as lost. It is [`Time::NEVER`] if none was overtaken.
     reorder_due: Time,
-    /// The time at which a probe is due (PTO). It is [`Time::NEVER`] if none is due.
+    /// The time at which the probe timer (PTO) expires. It is [`Time::NEVER`] while the timer is stopped.
     probe_due: Time,
     probe: Probe,
-    /// The PSN after the highest one that had been sent when a loss was detected. None once the ePSN reaches it.
+    /// The PSN after the highest one that had been sent when the recovery began. None outside a recovery.
     recovery_end: Option<u32>,
     /// Number of SACKed packets above the lowest unacknowledged one (RACK.segs_sacked).
     sacked: u32,
@@ -147,7 +147,7 @@ impl Sender for RackTlpSender {
         if self.probe_due <= now {
             self.probe_due = Time::NEVER;
             self.probe = Probe::Due;
-            // RFC 8985, section 7.3: a full RTO follows the probe, so the timer restarts.
+            // RFC 8985, section 7.3: a full RTO follows the probe, so the RTO timer restarts.
             self.since = now;
         } else if self.rto_due() <= now {
             self.time_out(now);
@@ -252,8 +252,8 @@ impl RackTlpSender {
         }
     }
 
-    /// RFC 8985, section 6.3: the lowest packet is lost, and so is every packet that was sent at least an RTT plus the
-    /// reordering window ago.
+    /// RFC 8985, section 6.3: the lowest unacknowledged packet is lost. Every packet in flight that was sent at least
+    /// an RTT plus the reordering window ago is lost too.
     fn time_out(&mut self, now: Time) {
         self.flow.counters.timeouts += 1;
         self.flow.lb.handle_timeout(now, None);
@@ -280,8 +280,8 @@ impl RackTlpSender {
         }
     }
 
-    /// Begins a recovery. One loss is reported to the congestion control, and no probes are sent (RFC 8985, section
-    /// 7.1).
+    /// Begins a recovery, during which no probes are sent (RFC 8985, section 7.1), and reports one loss to the
+    /// congestion control.
     fn enter_recovery(&mut self, now: Time, cause: LossCause) {
         self.recovery_end = Some(self.flow.next);
         self.probe = Probe::None;
@@ -397,9 +397,9 @@ impl RackTlpSender {
         self.flow.next < self.flow.messages.end() && self.flow.next - self.flow.unacked < MAX_SPAN
     }
 
-    /// A packet is sent if it fits into both windows. They bound the bytes in flight, as TCP's window does (RFC 6675,
-    /// section 5, step C: "If cwnd - pipe >= 1 SMSS"). One packet may always be in flight, so that a small window
-    /// cannot stop the queue pair.
+    /// Whether the transport's window and the congestion control's window admit a packet of this size. Both windows
+    /// bound the bytes in flight, as TCP's window does (RFC 6675, section 5, step C: "If cwnd - pipe >= 1 SMSS"). One
+    /// packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     fn windows_allow(&self, bytes: u16) -> bool {
         let window = self.window.min(self.flow.cc.window());

@@ -213,9 +213,9 @@ impl RnicSrSender {
     /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and "the previous packet it just
     /// sent", which is taken for the last packet sent in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
-    /// A NACK has no effect if its packet is acknowledged, or if that packet is still to be retransmitted after a
-    /// timeout. A repeated NACK for the same ePSN is handled again: the receiver sends only one, so a switch
-    /// program must have generated it.
+    /// A NACK causes no retransmission if the packet of its ePSN is acknowledged, or is still to be retransmitted
+    /// after a timeout. A repeated NACK for the same ePSN is handled again: the receiver sends only one, so a switch
+    /// program must have generated the repetition.
     fn handle_nack(&mut self, now: Time, psn: u32) {
         if psn == self.flow.unacked && psn < self.flow.next {
             self.missing = Some(psn);

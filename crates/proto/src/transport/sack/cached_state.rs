@@ -13,7 +13,7 @@ pub struct CachedState {
 }
 
 impl SackSender {
-    /// The state for the next connection, if connections inherit any.
+    /// The state for the next connection. None if connections inherit no state.
     pub fn cached_state(&self) -> Option<CachedState> {
         let (window, lb) = (self.window(), self.lb());
         match (self.inherits(), lb) {

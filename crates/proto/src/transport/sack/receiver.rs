@@ -159,9 +159,9 @@ impl SackReceiver {
         if self.echoes_all_evs { base.min(self.unacked_low) } else { base }
     }
 
-    /// The packets since the last ACK whose entropy values the next ACK carries, counted from `base`. The last packet
-    /// is not among them, since it causes the ACK. None of them was marked, since a marked packet is acknowledged
-    /// immediately and thus causes an ACK.
+    /// The packets since the last ACK whose entropy values the next ACK carries. Bit 0 is the PSN `base`. The last
+    /// packet is not among them, since it causes the ACK. None of them was marked, since a marked packet is
+    /// acknowledged immediately and thus causes an ACK.
     #[inline]
     fn carried(&self, base: u32) -> CarriedEvs {
         if !self.echoes_all_evs {

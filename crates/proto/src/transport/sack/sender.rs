@@ -29,7 +29,7 @@ pub struct SackSender {
     next: u32,
     /// The first PSN that is not assigned to a message.
     end: u32,
-    /// A PSN below which no packet on its first transmission is outstanding.
+    /// Below this PSN, every packet in flight is a retransmission.
     oldest: u32,
     packet_bytes: u16,
     header_bytes: u16,
@@ -53,8 +53,8 @@ pub struct SackSender {
     sent_at: Vec<Time>,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// This field follows the load balancer, since packets touch only the first bytes of a window-based congestion
-    /// control.
+    /// This field is the last of those that every packet touches, since packets touch only the first bytes of a
+    /// window-based congestion control.
     cc: AnyCc,
     later: VecDeque<OutgoingMessage>,
     lost_set: PsnSet,
@@ -68,7 +68,7 @@ pub struct SackSender {
     /// The entropy value with which each PSN was last sent, indexed like `sent_at`. It is empty unless `echoes_all_evs`
     /// is set.
     evs: Vec<u16>,
-    /// A PSN below which the entropy values are not in `evs`.
+    /// The entropy values of PSNs below this one are not in `evs`.
     evs_from: u32,
     inherits: Inherits,
 }
@@ -136,12 +136,12 @@ impl SackSender {
         self.end - self.next + self.lost.len() as u32
     }
 
-    /// Bytes in flight.
+    /// Bytes that were sent, and are neither acknowledged nor declared lost.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Bytes that may be in flight.
+    /// The congestion window: the number of bytes in flight below which another packet may be sent.
     pub fn window(&self) -> u64 {
         self.cc.window()
     }

@@ -15,7 +15,7 @@ pub struct StrackReceiver {
     lowest: Option<u32>,
     /// Bytes on the wire of distinct data packets, modulo 2^32.
     bytes_received: u32,
-    /// Number of distinct data packets that arrived since the ePSN last advanced. It saturates at 12 bits.
+    /// Number of distinct data packets that arrived since the ePSN last advanced, at most [`MAX_OUT_OF_ORDER`].
     out_of_order: u16,
     /// Bytes on the wire that arrived since the last SACK that answered no probe, duplicates included.
     bytes_since_sack: u64,

@@ -119,7 +119,7 @@ impl StrackSender {
         self.sent.saturating_sub(self.received)
     }
 
-    /// Bytes that may be in flight.
+    /// The congestion window, in bytes.
     pub fn window(&self) -> u64 {
         self.cc.window()
     }
@@ -144,8 +144,8 @@ impl Sender for StrackSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one. A probe comes first, then lost packets in the order of their PSNs, then new
-    /// packets. Window and rate limit all packets except probes.
+    /// The next packet, if one may be sent now. A probe comes first, then lost packets in the order of their PSNs, then
+    /// new packets. The window and the rate apply to all packets except probes.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {

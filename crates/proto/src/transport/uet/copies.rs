@@ -22,8 +22,8 @@ const FIRST_SLOTS: usize = 128;
 pub(super) struct Copies {
     /// The last copy of each packet, at the index of its PSN modulo the length of the ring.
     ring: Vec<Sent>,
-    /// The times at which retransmissions time out, with their PSNs. Some entries are outdated. The owner removes such
-    /// an entry when it reaches the front.
+    /// The times at which retransmissions time out, with their PSNs. Some entries are outdated. The sender removes an
+    /// outdated entry when the entry reaches the front.
     resent: BinaryHeap<Reverse<(Time, u32)>>,
     rto: Duration,
     backoff: Backoff,

@@ -1,5 +1,5 @@
-//! RCCC, the credit of receivers (UET 1.0.3, section 3.6.14). The rules are those of implementers' digests and of
-//! uet-htsim, not of the text of the specification.
+//! RCCC, the credit of receivers (UET 1.0.3, section 3.6.14). The rules come from implementers' summaries and from
+//! uet-htsim, not from the text of the specification.
 //!
 //! A source sends data while it has credit, and every data packet spends credit. A source starts with a window of
 //! speculative credit. The first answer cancels the rest of the speculative credit. Data packets carry a target, which
@@ -149,7 +149,7 @@ impl Credit {
         }
     }
 
-    /// The time at which a source without credit repeats its request.
+    /// The time at which a source without credit repeats its request. None for a source with credit.
     #[inline]
     pub fn next_request(&self) -> Option<Time> {
         (!self.allows()).then(|| self.waiting_since + self.rto)

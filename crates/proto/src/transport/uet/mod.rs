@@ -101,8 +101,8 @@ impl TransportProperties for UetConfig {
         AckInterval { packets, parameter: "transport.sack_bytes", every_packet: "\"1B\"" }
     }
 
-    /// ACKs count received bytes in whole units. Up to a unit minus one byte therefore still counts as in flight after
-    /// it has arrived.
+    /// ACKs count received bytes in whole units. Up to `received_unit` - 1 bytes therefore still count as in flight
+    /// after they have arrived.
     fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
         whole_packets(window.saturating_sub(self.received_unit.0 - 1), packet)
     }

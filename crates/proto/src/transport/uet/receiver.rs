@@ -268,9 +268,9 @@ impl UetReceiver {
         };
     }
 
-    /// The PSN of bit 0 of an ACK: 63 below the highest PSN, but not below the ePSN. The bitmap also covers PSNs that
-    /// earlier ACKs covered, so that a later ACK repeats the content of a lost one. In uet-htsim, the bitmap begins at
-    /// the packet's own PSN if the packet was marked or requested the ACK.
+    /// The PSN of bit 0 of an ACK: 63 below `high`, the highest PSN since the last ACK, but not below the ePSN. The
+    /// bitmap also covers PSNs that earlier ACKs covered, so that a later ACK repeats the content of a lost one. In
+    /// uet-htsim, the bitmap begins at the packet's own PSN if the packet was marked or requested the ACK.
     #[inline]
     fn base(&self, high: u32) -> u32 {
         high.saturating_sub(SPAN - 1).max(self.arrivals.expected)

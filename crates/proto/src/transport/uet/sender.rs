@@ -43,7 +43,7 @@ pub struct UetSender {
     lost_count: u32,
     /// A PSN below which no lost PSN waits for retransmission.
     lost_from: u32,
-    /// A PSN below which no packet on its first transmission is outstanding.
+    /// Below this PSN, every packet in flight is a retransmission.
     oldest: u32,
     /// The PSN after the highest one that is known to have arrived, or that was sent before an answered probe.
     received_end: u32,
@@ -162,13 +162,13 @@ impl UetSender {
         }
     }
 
-    /// Bytes in flight.
+    /// Bytes that were sent, but neither counted by the receiver nor declared lost.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.in_flight.max(0) as u64
     }
 
-    /// Bytes that may be in flight.
+    /// The congestion window, in bytes.
     pub fn window(&self) -> u64 {
         self.cc.window()
     }
@@ -190,9 +190,9 @@ impl Sender for UetSender {
         self.outgoing.payload_range(psn)
     }
 
-    /// The next packet, if there is one. Packets without data come first: probes, and requests and responses of MRC.
-    /// Lost packets follow in the order of their PSNs, then new packets. Only data packets are subject to the window
-    /// and the rate. Without credit, a request for credit takes the place of a data packet.
+    /// The next packet, if one may be sent now. Packets without data come first: a probe, then the requests and
+    /// responses of MRC. Lost packets follow in the order of their PSNs, then new packets. Only data packets are
+    /// subject to the window and the rate. Without credit, a request for credit takes the place of a data packet.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.has_control
@@ -493,7 +493,8 @@ impl UetSender {
         self.lost_count > 0 && self.lost.contains(psn)
     }
 
-    /// The time at which the oldest packet on its first transmission was sent. That packet becomes `self.oldest`.
+    /// The time at which the oldest outstanding packet on its first transmission was sent. Its PSN becomes
+    /// `self.oldest`.
     #[inline]
     fn oldest_first_transmission(&mut self) -> Option<Time> {
         self.oldest = self.oldest.max(self.unacked);

@@ -29,8 +29,8 @@ pub struct CheckedSender {
     next: u32,
     /// The first PSN that was never sent.
     fresh: u32,
-    /// PSNs that were sent since the last go-back-N restart and are not acknowledged, neither cumulatively nor by an
-    /// ACK of a copy sent since that restart.
+    /// Unacknowledged PSNs that were sent since the last go-back-N restart. An ACK of a copy that was sent before that
+    /// restart counts only as a cumulative acknowledgement.
     under_way: BTreeSet<u32>,
     /// Number of packets from before the last go-back-N restart that may still be in flight.
     stray: u32,

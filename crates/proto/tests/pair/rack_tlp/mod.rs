@@ -189,7 +189,7 @@ fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
 }
 
 /// A path that reorders, duplicates and marks. The reordering window exceeds the reordering of the path, and the RTO
-/// exceeds its delays. The jitter is at most half the shortest round trip, so that probes are in time.
+/// exceeds the path's delays. The jitter is at most half the shortest round trip, so that probes are in time.
 fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
     (messages(), ends(), timer_lag(), path(), (chance(), chance()), any::<bool>()).prop_map(
         |(messages, ends, timer_lag, path, (duplication, marking), in_order)| {

@@ -1,4 +1,4 @@
-//! Tests of the `sack` transport.
+//! The `sack` transport with various load balancers, and with DCTCP or a constant window.
 
 mod carry;
 mod inherits;

@@ -62,7 +62,7 @@ impl ReverseEvs {
         self.ports = ports;
     }
 
-    /// The entropy value of an answer to a packet with the entropy value `ev`, in its plane.
+    /// The entropy value of an answer to a packet with the entropy value `ev`. The answer uses the packet's plane.
     #[inline]
     pub fn ev_of(&self, ev: u16) -> u16 {
         self.evs[usize::from(ev % self.ports.count)]
@@ -97,7 +97,7 @@ impl ReverseEvs {
     }
 
     /// Probes a random plane instead of the arriving packet's plane. Packets of a message use the planes one after the
-    /// other, so that after each round trip a packet of one and the same plane could arrive.
+    /// other, so the first packet after each round trip could always come from the same plane.
     #[cold]
     fn probe(&mut self, now: Time) {
         self.probe_at = now + self.round_trip;
