@@ -289,8 +289,8 @@ fn a_probe_says_nothing_of_what_was_sent_after_it() {
     assert_eq!((send(&mut sender, 262), sender.counters().retransmissions), (vec![], 4));
 }
 
-/// The RTO counts from the last increase of the ePSN, which is at 20 us here. SACKs without a higher ePSN do not restart
-/// the timer.
+/// The RTO counts from the last increase of the ePSN, which is at 20 us here. SACKs without a higher ePSN do not
+/// restart the timer.
 #[test]
 fn everything_is_lost_when_the_epsn_stands_still_for_an_rto() {
     let mut sender = sender(4, 100);

@@ -143,8 +143,8 @@ fn reps_recycles() {
 }
 
 /// Section 3.2, Appendix A: a timeout freezes the sender. The sender then cycles through the cache, valid entries
-/// first. Freezing ends with the first unmarked ACK that comes more than `freezing_timeout` (100 us) after its beginning.
-/// Of the next ten packets, every fourth explores.
+/// first. Freezing ends with the first unmarked ACK that comes more than `freezing_timeout` (100 us) after freezing
+/// began. Every fourth of the next ten packets explores.
 #[test]
 fn reps_freezes_and_explores_after_it() {
     let script = [
