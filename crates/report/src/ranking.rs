@@ -245,7 +245,7 @@ enum PairResult {
     Slower,
     /// The schemes tie, because the interval ends at or below the fraction [`MOST_APART`] of the other scheme's mean.
     Tied {
-        /// The largest ratio of the two times, computed from the upper end of the interval.
+        /// The largest ratio of the scheme's mean to the other scheme's mean that the interval permits.
         within: f64,
     },
     /// The seeds show neither a difference nor a tie.
