@@ -237,7 +237,7 @@ fn ranks(
     Ok(ranks)
 }
 
-/// The comparison of a scheme with one whose mean is lower.
+/// The comparison of a scheme with another scheme whose mean is not higher.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PairResult {
     /// The scheme is significantly slower: the 95 % interval of the differences by seed is above 0, and their mean is

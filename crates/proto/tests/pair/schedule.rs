@@ -147,7 +147,7 @@ impl<E> Schedule<E> {
         packets.collect()
     }
 
-    /// The time at which the last network fault is over and everything is posted.
+    /// The time from which all messages are posted, the link stays up, and the fault probabilities no longer apply.
     pub fn quiet_from(&self) -> Time {
         let posts = self.messages.iter().map(|message| message.at);
         let downs = self.path.faults.downs.iter().map(|&(at, span)| at + span);

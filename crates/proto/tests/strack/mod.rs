@@ -74,7 +74,7 @@ mod load_balancing {
         lb.handle_ack(Time::ZERO, ev, marked, FACTS.base_rtt);
     }
 
-    /// Algorithm 3, lines 17-19: `rr` is 0 initially, and advances before it is used.
+    /// Algorithm 3, lines 17-19: the round-robin counter `rr` is 0 initially, and advances before it is used.
     #[test]
     fn goes_round_twice_the_window_but_8_at_least_and_256_at_most() {
         let round = |cwnd, packets| send(&mut balancer(256), packets, cwnd);

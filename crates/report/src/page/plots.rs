@@ -81,7 +81,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // The values of a search are chosen by the search itself, so distributions over them are not plotted.
+    // A search chooses the parameter's values itself, so neither distributions nor curves are plotted for them.
     if set.answer.is_some() {
         return specs;
     }

@@ -120,8 +120,8 @@ impl Ends for StrackEnds {
         }
     }
 
-    /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then the
-    /// packets follow one after the other at the lowest rate. Each is sent, times out and is retransmitted, until a
+    /// Two RTOs and two round trips after the last network fault, the fault no longer has any effect. Then the packets
+    /// follow one after the other at the lowest rate. Each packet is sent, times out and is retransmitted, until a
     /// probe or enough copies cause a SACK.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let StrackEnds { rto, probe_after, sack_every, cc, .. } = &schedule.ends;
@@ -202,7 +202,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
                     CcConfig::Constant(ConstantConfig { window }) => window.on(&path.facts()).0 / PACKET,
                     _ => 1,
                 };
-                // Only packets that are sent within the jitter after a packet can overtake it.
+                // A packet can be overtaken only by packets that are sent less than the jitter later.
                 let tolerated = window.max(ends.min_threshold.into());
                 let most = Duration((path.wire * (tolerated + 1)).0 - 1);
                 path.jitter = path.jitter.min(most);
