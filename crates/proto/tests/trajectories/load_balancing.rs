@@ -350,8 +350,9 @@ fn eventful() -> Vec<(u64, Event)> {
     ]
 }
 
-/// The first path is 39096. A mark among the two ACKs of a round makes the round congested. At a timeout the sender
-/// moves only if the lost packet, which was sent an RTO ago, can have been sent on the current path.
+/// The first path is 39096. Its first round has two ACKs, at 8 and 9 us. One of them is marked, so the round is
+/// congested, and the sender moves. At a timeout the sender moves only if the lost packet, which was sent an RTO ago,
+/// can have been sent on the current path.
 #[test]
 fn plb() {
     let script = [
