@@ -350,8 +350,8 @@ fn eventful() -> Vec<(u64, Event)> {
     ]
 }
 
-/// The first path is 39096. Its round has two ACKs, at 8 and 9 us, and is congested, because one of them is marked. At a
-/// timeout the sender moves only if a packet that was sent an RTO ago can have been sent on the current path.
+/// The first path is 39096. Its round has two ACKs, at 8 and 9 us, and is congested, because one of them is marked. At
+/// a timeout the sender moves only if a packet that was sent an RTO ago can have been sent on the current path.
 #[test]
 fn plb() {
     let script = [
