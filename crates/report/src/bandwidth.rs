@@ -34,7 +34,7 @@ impl Table {
 }
 
 /// A table of sizes, times and bandwidths for each scheme and each point of the other swept parameters. Each row
-/// describes the slowest jobs of its runs. Empty unless the sizes of a collective are swept.
+/// describes the slowest jobs of its runs. The result is empty unless the sizes of a collective are swept.
 pub(crate) fn tables(set: &ResultSet) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for group in groups(set).iter().filter(|group| group.sweep.contains_key(SIZE)) {

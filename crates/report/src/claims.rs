@@ -29,10 +29,10 @@ pub const RULE: [(&str, &str); 9] = [
     ("differs", "anything else"),
 ];
 
-/// A claim that cannot be evaluated.
+/// An error in a claim itself, whatever the results are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
-    /// The claim's measure cannot be read or evaluated.
+    /// The claim's measure cannot be read.
     #[error(transparent)]
     Measure(#[from] MeasureError),
     /// The claim's kind, its `paper` and the result of its measure do not fit together.

@@ -283,8 +283,9 @@ impl Comparison {
     }
 
     /// The answer: a sentence for each set except the first. It compares the completion times of the slowest jobs or
-    /// messages with the times in the first set, or states that both sets are equal in every quantity. If there are
-    /// many schemes, it names the schemes that differ most, and a note names the others. Notes begin with `Note:`.
+    /// messages with the times in the first set, or states that both sets are equal in every quantity or that nothing
+    /// can be compared. If there are many schemes, the sentence names the schemes that differ most, and a note names
+    /// the others. Notes begin with `Note:`.
     pub fn verdict(&self) -> Vec<String> {
         self.answer().lines()
     }
@@ -415,7 +416,7 @@ impl Comparison {
 /// A table in HTML. Its first `words` columns contain words and are left-aligned, as are their headings. The other
 /// columns contain numbers and are right-aligned.
 fn html_table(label: &str, rows: &[Vec<String>], words: usize) -> String {
-    // Without a pointer, one can scroll the table with the keyboard.
+    // The `tabindex` lets a reader scroll the table with the keyboard.
     let mut html = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table class=\"numbers\">"
     );

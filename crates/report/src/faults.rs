@@ -85,8 +85,8 @@ fn withdrawn(point: &PointFacts) -> String {
     }
 }
 
-/// The faults of a run that its baseline does not have. If the scenario has other faults, the baseline still has the
-/// losses of the topology file.
+/// The faults of a run that its baseline does not have. The losses of the topology file are in the baseline too, unless
+/// the run has no other faults.
 pub(crate) fn faults_beyond_baseline<'a>(
     run: &'a RunRow,
     baseline: Option<&'a RunRow>,

@@ -25,7 +25,7 @@ pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     groups
 }
 
-/// The indices of the groups of each point of the sweep, in the order of their first groups.
+/// For each point of the sweep, the indices of its groups. The points are in the order of their first groups.
 pub(crate) fn at_each_point(groups: &[Group<'_>]) -> Vec<Vec<usize>> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut found: Vec<Vec<usize>> = Vec::new();

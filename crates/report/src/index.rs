@@ -68,8 +68,8 @@ impl<'a> Index<'a> {
         &self.jobs[run]
     }
 
-    /// The points of a run's series, grouped by entity. They are empty if the series was not measured or cannot be
-    /// read; see [`Self::problem_of`].
+    /// The points of a run's series. Each item has points of one entity, and an entity may have several items. The
+    /// result is empty if the series was not measured or cannot be read; see [`Self::problem_of`].
     pub(crate) fn series(&self, run: usize, name: &str) -> Rc<Vec<CurvePoints>> {
         if let Some(last) = &*self.last.borrow()
             && (last.run, &*last.name) == (run, name)

@@ -179,8 +179,8 @@ pub(crate) fn thousands(value: f64) -> String {
     if value < 0.0 { format!("-{text}") } else { text }
 }
 
-/// A number as text. From 1,000 on it is a whole number. Below 1,000 it has at most four significant digits, and below
-/// 0.01 an exponent.
+/// A number as text. From 1,000 on it is a whole number. Below 1,000 it has at most four significant digits. Below 0.01
+/// it has an exponent, unless it is 0.
 pub(crate) fn significant(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

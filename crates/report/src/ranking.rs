@@ -237,7 +237,7 @@ fn ranks(
     Ok(ranks)
 }
 
-/// The comparison of a scheme with one whose mean is lower.
+/// The comparison of a scheme with another scheme whose mean is not higher.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PairResult {
     /// The scheme is significantly slower: the 95 % interval of the differences by seed is above 0, and their mean is
@@ -245,7 +245,7 @@ enum PairResult {
     Slower,
     /// The schemes tie, because the interval ends at or below the fraction [`MOST_APART`] of the other scheme's mean.
     Tied {
-        /// The largest ratio of the two times, computed from the upper end of the interval.
+        /// The largest ratio of the scheme's mean to the other scheme's mean that the interval permits.
         within: f64,
     },
     /// The seeds show neither a difference nor a tie.

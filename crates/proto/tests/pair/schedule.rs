@@ -23,7 +23,7 @@ pub const ACK: u64 = 64;
 pub struct Schedule<E> {
     pub messages: Vec<Post>,
     pub ends: E,
-    /// The lag of the sender's timer, because of which several packets may be overdue.
+    /// The delay with which the sender's timer fires. Several packets may be overdue by then.
     pub timer_lag: Duration,
     pub path: Path,
 }
@@ -43,7 +43,7 @@ pub trait Ends: Clone + Debug {
 pub struct Post {
     pub at: Time,
     pub packets: u32,
-    /// Payload of the message's last packet. It is 0 only if that packet is the only one.
+    /// Payload in bytes of the last packet. Only a message of a single packet may have 0 here.
     pub last_payload: u64,
 }
 
@@ -75,7 +75,8 @@ pub struct Faults {
     /// The times at which the link goes down, and the durations for which it is down. All packets that are on the link
     /// meanwhile are lost.
     pub downs: Vec<(Time, Duration)>,
-    /// Packets of the sender that are lost, whenever they are sent. The first packet has number 1.
+    /// The numbers of the sender's packets that are lost at any time. Every transmission counts, retransmissions too,
+    /// and the first has number 1.
     pub dropped: Vec<u64>,
 }
 
@@ -146,7 +147,7 @@ impl<E> Schedule<E> {
         packets.collect()
     }
 
-    /// The time at which the last network fault is over and everything is posted.
+    /// The time from which all messages are posted, the link stays up, and the fault probabilities no longer apply.
     pub fn quiet_from(&self) -> Time {
         let posts = self.messages.iter().map(|message| message.at);
         let downs = self.path.faults.downs.iter().map(|&(at, span)| at + span);

@@ -228,8 +228,8 @@ fn the_span_of_psns_is_bounded() {
 fn at_a_low_rate_every_packet_asks_for_an_ack() {
     for (mbps, asks) in [(853, true), (854, false)] {
         let cc = CcConfig::Dcqcn(DcqcnConfig::paper());
-        // An ACK must not be delayed by more than half of the RTO, which is 300 us here. 16 packets of 8,000 bits in
-        // 150 us need 853.3 Mb/s.
+        // An ACK must not be delayed by more than half of the RTO of 300 us. 16 packets of 8,000 bits in 150 us need
+        // 853.3 Mb/s.
         let rate = Rate(mbps * 1_000_000);
         let facts = PathFacts { line_rate: rate, port_rate: rate, ..FACTS };
         let config = RackTlpConfig { ack_every: 16, ..config() };

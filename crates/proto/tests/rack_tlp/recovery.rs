@@ -50,7 +50,7 @@ fn two_losses_are_found_each_in_its_turn() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// DCP, section 6.3: reordering within an RTT has no effect. A packet that is later counts as lost.
+/// DCP, section 6.3: reordering within an RTT has no effect. A packet that is delayed for more time counts as lost.
 #[test]
 fn packets_may_overtake_each_other_within_the_window() {
     let mut sender = Sender::with(10);

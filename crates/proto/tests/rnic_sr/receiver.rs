@@ -1,4 +1,4 @@
-//! The receiver of `rnic-sr`.
+//! Tests of the receiver of `rnic-sr`.
 
 use super::*;
 use anabranch_proto::Packet;

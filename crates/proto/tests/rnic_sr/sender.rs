@@ -1,4 +1,4 @@
-//! The sender of `rnic-sr`.
+//! Tests of the sender of `rnic-sr`.
 
 use super::*;
 use anabranch_proto::cc::{AckReport, AnyCc, CcConfig, CongestionControl, DcqcnConfig, LossReport};

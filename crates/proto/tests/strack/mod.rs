@@ -1,7 +1,7 @@
 //! STrack's own rules, tested step by step: Algorithms 1 to 4, figure 7, and the reliability of section 3.3.
 //!
-//! The network is the one of Table 1, so that its scaling factors are 1: 100 Gb/s and 12 us, which is a BDP of 150
-//! packets of 1,000 B.
+//! The network is that of Table 1, where all scaling factors are 1. It has 100 Gb/s and a base RTT of 12 us, hence a
+//! BDP of 150 packets of 1,000 B.
 
 mod path;
 mod receiver;
@@ -74,7 +74,7 @@ mod load_balancing {
         lb.handle_ack(Time::ZERO, ev, marked, FACTS.base_rtt);
     }
 
-    /// Algorithm 3, lines 17-19: `rr` is 0 initially, and advances before it is used.
+    /// Algorithm 3, lines 17-19: the round-robin counter `rr` is 0 initially, and advances before it is used.
     #[test]
     fn goes_round_twice_the_window_but_8_at_least_and_256_at_most() {
         let round = |cwnd, packets| send(&mut balancer(256), packets, cwnd);
@@ -369,7 +369,7 @@ mod congestion_control {
     }
 
     /// A queue builds up, causes delay and marks, and drains. Computed by hand: with the sample of 32 us, the average
-    /// becomes 13.62 us and exceeds the target. The window is then 150 * (1 - 0.8 * 1.62 / 13.62) = 135.72.
+    /// becomes 13.621 us and exceeds the target. The window is then 150 * (1 - 0.8 * 1.621 / 13.621) = 135.719 packets.
     #[test]
     fn trajectory() {
         let mut cc = start(config(150.0));

@@ -165,8 +165,8 @@ proptest! {
         prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
     }
 
-    /// Reordering within less than a window is not taken for a loss, whichever PSNs the segments of SACKs leave out,
-    /// because the out-of-order counter stays below the window.
+    /// Reordering by fewer packets than a window is not taken for a loss, because the out-of-order counter stays below
+    /// the window. This holds whichever PSNs the SACKs leave out.
     #[test]
     fn reordering_within_a_window_sees_no_recovery(mut path in any_path()) {
         // 5 us of jitter at 80 ns per packet let at most 62 packets overtake one.

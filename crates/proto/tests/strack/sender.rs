@@ -65,7 +65,7 @@ fn fire(sender: &mut StrackSender, us: u64) -> Option<u32> {
     Some(base)
 }
 
-/// Equation 1.
+/// Equation 1: the bytes in flight are the bytes sent minus the bytes that the receiver has reported.
 #[test]
 fn what_is_in_flight_was_sent_and_not_received() {
     let mut sender = sender(4, 100);
@@ -280,7 +280,8 @@ fn a_probe_says_nothing_of_what_was_sent_after_it() {
 
     let mut sender = self::sender(4, 4);
     send(&mut sender, 0);
-    // A timeout and a probe are due at the same time. The probe is sent first, then the packets that timed out.
+    // The timer is handled late, when both a probe and the timeout are due. The probe is sent first, then the packets
+    // that timed out.
     sender.handle_timeout(at(250));
     assert!(matches!(sender.poll_transmit(at(250)).unwrap().repr, Repr::Probe { .. }));
     assert_eq!(send(&mut sender, 250), [0, 1, 2, 3]);
@@ -288,7 +289,8 @@ fn a_probe_says_nothing_of_what_was_sent_after_it() {
     assert_eq!((send(&mut sender, 262), sender.counters().retransmissions), (vec![], 4));
 }
 
-/// The RTO counts from the last increase of the ePSN (20 us here). SACKs without a higher ePSN do not restart it.
+/// The RTO counts from the last increase of the ePSN, which is at 20 us here. SACKs without a higher ePSN do not
+/// restart the timer.
 #[test]
 fn everything_is_lost_when_the_epsn_stands_still_for_an_rto() {
     let mut sender = sender(4, 100);

@@ -8,7 +8,7 @@ use anabranch_proto::transport::Ends;
 
 pub const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 
-/// A path of 8 us and 100 Gb/s, with packets of `packet` bytes.
+/// A path with a base RTT of 8 us and 100 Gb/s, for packets of `packet` bytes.
 pub const fn facts(packet: u64) -> PathFacts {
     PathFacts {
         base_rtt: Duration::from_us(8),

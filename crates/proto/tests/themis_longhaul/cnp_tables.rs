@@ -186,7 +186,7 @@ fn a_full_store_gives_up_who_is_idle() {
     tables.install();
     tables.install();
     assert_eq!(tables.stored(), 2);
-    // Both flows are throttled now. The third one stays in the cache, and its next CNP requests an installation again.
+    // Both flows are throttled now. The third flow stays in the cache, and its next CNP requests an installation again.
     cnps(&mut tables, us(1_500), 0, 1);
     cnps(&mut tables, us(1_400), 1, 1);
     cnps(&mut tables, us(900), 2, 8);

@@ -74,7 +74,7 @@ fn a_flood_creates_no_state() {
     assert_eq!(monitor.handle(us(1_000_001), &honest), MonitorVerdict::Forward, "honest clients get through");
 }
 
-/// A cookie is valid to the end of the slot after its own.
+/// A cookie is valid until the end of the time slot that follows the one in which it was made.
 #[test]
 fn cookies_expire() {
     let slot = |n: u64| Time(COOKIE_SLOT.0 * n);

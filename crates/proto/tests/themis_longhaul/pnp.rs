@@ -41,7 +41,7 @@ pub fn path() -> PathFacts {
     }
 }
 
-/// Figure 6.
+/// Figure 6: a marked data packet causes a CNP to its sender, and goes on without the mark.
 #[test]
 fn a_marked_packet_becomes_a_cnp_and_goes_on_unmarked() {
     let mut esw = Esw::new(&config());
@@ -55,7 +55,8 @@ fn a_marked_packet_becomes_a_cnp_and_goes_on_unmarked() {
     assert_eq!(counters.map(|name| esw.counter(name)), [1, 1, 0, 0]);
 }
 
-/// Section VII-D.
+/// Section VII-D: the first packet finds its entry if the setup takes at least as long as the daemon's report and the
+/// installation together.
 #[test]
 fn the_entry_is_there_before_the_first_packet() {
     let us = |us| Span::Time(Duration::from_us(us));
@@ -113,7 +114,7 @@ fn cnps_are_further_apart_than_the_interval() {
     assert_eq!(counters.map(|name| esw.counter(name)), [10, 4, 6]);
 }
 
-/// A setting of figure 16.
+/// A setting of figure 16: an interval of 0 between CNPs.
 #[test]
 fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!("0us".parse(), Ok(Span::Time(Duration::ZERO)), "as scenarios write it");
@@ -125,7 +126,7 @@ fn without_an_interval_every_mark_has_a_cnp() {
     assert_eq!((esw.counter("pnp_cnps"), esw.counter("marks_within_interval")), (4, 0));
 }
 
-/// A setting of figure 16. The interval between CNPs still applies.
+/// A setting of figure 16: marks are not cleared. The interval between CNPs still applies.
 #[test]
 fn without_clearing_the_mark_goes_on_beside_the_cnp() {
     let mut esw = Esw::new(&PnpConfig { clear_marks: false, ..config() });

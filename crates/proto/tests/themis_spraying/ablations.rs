@@ -1,4 +1,4 @@
-//! Leaving out a part of Themis shows in the counters (section 6.3). The limits of section 7 show too.
+//! Tests of Themis without one of its parts (section 6.3), and of the limits that section 7 names.
 
 use crate::themis_spraying::fabric::*;
 use crate::themis_spraying::properties::{NO_FAILURES, calm};

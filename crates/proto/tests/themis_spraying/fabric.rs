@@ -129,7 +129,7 @@ struct Fabric<'a> {
     random: Stream,
     copies: BTreeMap<u32, u32>,
     copies_at_last_hop: BTreeMap<u32, u32>,
-    /// The PSNs above the ePSN that the receiver has.
+    /// The PSNs that have arrived out of order. All of them are above the ePSN.
     arrived: BTreeSet<u32>,
     expected: u32,
     asked: BTreeSet<u32>,

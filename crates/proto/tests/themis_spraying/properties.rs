@@ -167,8 +167,8 @@ pub fn calm(messages: &[u32]) -> Plan {
     }
 }
 
-/// Any plan without losses at the last hop. All parts of Themis are on except failure handling, and rerouting is on or
-/// off.
+/// Any plan without losses at the last hop. Failure handling is off, rerouting is on or off, and the other parts of
+/// Themis are on.
 fn plans(control_loss: impl Strategy<Value = u32>) -> impl Strategy<Value = Plan> {
     let us = |us: std::ops::Range<u64>| us.prop_map(Duration::from_us);
     let loss = prop_oneof![2 => Just(0u32), 2 => 0u32..30, 1 => 0u32..200];

@@ -143,8 +143,8 @@ fn reps_recycles() {
 }
 
 /// Section 3.2, Appendix A: a timeout freezes the sender. The sender then cycles through the cache, valid entries
-/// first. Freezing ends with the first unmarked ACK that comes more than `freezing_timeout` (100 us) after its beginning.
-/// Of the next ten packets, every fourth explores.
+/// first. Freezing ends with the first unmarked ACK that comes more than `freezing_timeout` (100 us) after freezing
+/// began. Every fourth of the next ten packets explores.
 #[test]
 fn reps_freezes_and_explores_after_it() {
     let script = [
@@ -350,8 +350,8 @@ fn eventful() -> Vec<(u64, Event)> {
     ]
 }
 
-/// The first path is 39096. A mark among the two ACKs of a round makes the round congested. At a timeout the sender
-/// moves only if the lost packet, which was sent an RTO ago, can have been sent on the current path.
+/// The first path is 39096. Its round has two ACKs, at 8 and 9 us, and is congested, because one of them is marked. At
+/// a timeout the sender moves only if a packet that was sent an RTO ago can have been sent on the current path.
 #[test]
 fn plb() {
     let script = [

@@ -24,7 +24,7 @@ pub(super) fn evaluate_by_spread(root: &Node, index: &Index<'_>) -> Result<(Clai
 struct Context<'a> {
     index: &'a Index<'a>,
     set: &'a ResultSet,
-    /// The parameters whose values an enclosing `over` or a comparison seed by seed fixes, with these values.
+    /// The parameters that an enclosing `over` or a comparison seed by seed has fixed, with their values.
     bound: Vec<(Parameter<'a>, Value)>,
     /// The bins of an enclosing `over` expression, and the number of the current bin.
     bin: Option<(Bins, usize)>,

@@ -5,9 +5,9 @@ use super::functions::{Arguments, function};
 use super::tree::{Axis, Bins, Call, Comparison, Function, Node, NodeKind, Operator, Over, Word};
 use anabranch_base::Problem;
 
-/// A limit on the size of the tree, which also limits the stack that its evaluation needs.
+/// The largest number of nodes of a tree. The limit also bounds the stack that the evaluation of the tree needs.
 const MAX_NODES: usize = 512;
-/// A limit on the depth of nested expressions, which limits the stack of the parser.
+/// The largest depth of nested expressions. The limit also bounds the stack that the parser needs.
 const MAX_DEPTH: usize = 64;
 const MOST_BINS: usize = 100;
 

@@ -67,7 +67,7 @@ fn share_x(plots: &mut [Plot]) {
     }
 }
 
-/// Gives all maps the same value at the strongest colour.
+/// Lets the strongest colour stand for the same value in all heat maps.
 fn share_colours(plots: &mut [Plot]) {
     let traces = plots.iter().flat_map(|plot| &plot.data);
     let rows = traces.filter_map(|trace| trace["cells"].as_array()).flatten();

@@ -234,8 +234,9 @@ fn measure_axis(title: &str, values: &[f64]) -> Json {
     axis
 }
 
-/// The drawing position of each point's label, for points in the order of times. A label is drawn only if there is room
-/// for it. The labels of the first three points, the last two and the points in `far` are drawn before the others.
+/// The place of each point's label in the order of drawing, for points in the order of times. A label is drawn only if
+/// there is room for it. The labels of the first three points, the last two and the points in `far` are drawn before
+/// the others.
 fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
     let ends = [0, count - 1, 1, count - 2, 2];
     let mut order: Vec<usize> = Vec::new();

@@ -94,7 +94,7 @@ fn hot(facts: &FabricFacts, link: &str) -> Option<Hot> {
     (tier < tiers.len()).then_some(Hot { plane, tier })
 }
 
-/// The planes that have a picture, and the numbers of the others.
+/// The planes that have a picture, and how many other planes there are.
 struct Shown {
     planes: Vec<usize>,
     /// The number of other planes with a fault.

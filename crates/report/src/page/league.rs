@@ -111,7 +111,8 @@ impl LeagueEntry {
         }
     }
 
-    /// Adds the schemes in `set`, the results of the scenario with the settings `setup` of the schemes' own papers.
+    /// Adds the schemes of `set`, which holds the results of the scenario with the settings of the schemes' own papers.
+    /// These settings have the name `setup`.
     pub fn add_own_ground(&mut self, setup: &str, set: &ResultSet) {
         let quantity = ranked_quantity(set);
         self.own.extend(groups(set).iter().map(|group| OwnGround {

@@ -81,7 +81,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // A search chooses the parameter's values itself.
+    // A search chooses the parameter's values itself, so distributions and curves over time are left out.
     if set.answer.is_some() {
         return specs;
     }

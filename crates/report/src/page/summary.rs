@@ -6,8 +6,8 @@ use crate::ranking::ranked_quantity;
 use crate::table;
 use anabranch_results::ResultSet;
 
-/// The table and, below it, the notes that a reader needs. The table shows the most important columns; the others
-/// appear on demand. It can be sorted and saved (`page.js`).
+/// The table and, below it, the notes that a reader needs. The table shows the most important columns, and the other
+/// columns on demand. The table can be sorted and saved (`page.js`).
 pub(super) fn section(set: &ResultSet) -> String {
     let mut summary = table::summary(set);
     summary.remove(table::WALL);

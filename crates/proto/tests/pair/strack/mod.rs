@@ -34,7 +34,7 @@ fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
 
 /// A packet counts as lost if more than max(cwnd, min_threshold) later packets overtook it (section 3.3.2). Here at
 /// most that many packets overtake a packet, so that none is retransmitted. No probe causes a retransmission: either no
-/// probe is due within the longest round trip, or no answer to a probe is fast.
+/// probe is due within the longest round trip, or no answer to a probe is fast enough to indicate a loss.
 #[test]
 fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     check(lossless_schedule(false), |schedule| {
@@ -70,8 +70,8 @@ fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
 }
 
 /// A single lost packet is retransmitted without a timeout. If every packet has a SACK, no other packet is
-/// retransmitted. With coalesced SACKs, up to `sack_every` packets are retransmitted. The packets behind the lost one
-/// reveal the gap within the time of a window. If too few packets follow, a probe reveals it (section 3.3.2).
+/// retransmitted. With coalesced SACKs, up to `sack_every` packets are retransmitted. Packets that are sent after the
+/// lost packet reveal the loss, or a probe does if too few packets follow (section 3.3.2).
 #[test]
 fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
     for (sack_every, window) in [(1, 20), (1, 80), (1, 4), (8, 20)] {
@@ -120,8 +120,8 @@ impl Ends for StrackEnds {
         }
     }
 
-    /// Two RTOs and two round trips after the last network fault, the fault no longer affects the path. Then the
-    /// packets follow one after the other at the lowest rate. Each is sent, times out and is retransmitted, until a
+    /// Two RTOs and two round trips after the last network fault, the fault no longer has any effect. Then the packets
+    /// follow one after the other at the lowest rate. Each packet is sent, times out and is retransmitted, until a
     /// probe or enough copies cause a SACK.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let StrackEnds { rto, probe_after, sack_every, cc, .. } = &schedule.ends;
@@ -202,7 +202,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
                     CcConfig::Constant(ConstantConfig { window }) => window.on(&path.facts()).0 / PACKET,
                     _ => 1,
                 };
-                // Only packets that are sent within the jitter after a packet can overtake it.
+                // A packet can be overtaken only by packets that are sent less than the jitter later.
                 let tolerated = window.max(ends.min_threshold.into());
                 let most = Duration((path.wire * (tolerated + 1)).0 - 1);
                 path.jitter = path.jitter.min(most);

@@ -14,13 +14,13 @@ pub struct CheckedReceiver {
     planned: Vec<Planned>,
     /// Whether each packet has arrived, indexed by PSN.
     arrived: Vec<bool>,
-    /// The ePSN.
+    /// The ePSN, which is the lowest PSN that has not arrived.
     expected: u32,
     /// Bytes of the distinct packets that arrived.
     bytes: u64,
     /// Number of distinct packets that arrived since the ePSN last advanced.
     out_of_order: u16,
-    /// PSNs and bytes that arrived since the last SACK that did not answer a probe.
+    /// PSNs and bytes of the data packets that arrived since the last SACK, where answers to probes do not count.
     unreported: Vec<(u32, u64)>,
     /// For each message, the number of packets that have not arrived.
     left: Vec<u32>,
@@ -101,7 +101,7 @@ impl Receiving for CheckedReceiver {
                 prop_assert_eq!(whole, delivered.map(message_id), "the message that {} makes whole", psn);
                 self.delivered.extend(delivered);
                 self.unreported.push((psn, packet.wire_bytes.into()));
-                // Section 3.3.1: conditions 1, 2 and 4.
+                // Conditions 1, 2 and 4 for a SACK, in section 3.3.1 of the STrack paper.
                 let unreported: u64 = self.unreported.iter().map(|&(_, bytes)| bytes).sum();
                 let is_due = is_expected || ack_now || unreported >= self.sack_bytes;
                 prop_assert_eq!(answers.len(), usize::from(is_due), "SACKs of {}", psn);

@@ -24,7 +24,7 @@ pub struct CheckedSender {
     probe_takes_all: bool,
     min_threshold: u64,
     planned: Vec<Planned>,
-    /// The payload of each message, by its index.
+    /// For each message, its payload in bytes.
     payload: Vec<u64>,
     /// For each message, the number of unacknowledged packets.
     left: Vec<u32>,
@@ -250,7 +250,7 @@ impl Sending for CheckedSender {
         if self.sender.paces() && cause.marked() {
             self.cc.handle_cnp(now);
         }
-        // Probe-based detection: the answer was fast, and no other SACK arrived in between.
+        // Probe-based detection: the answer was fast, and no other SACK arrived between the probe and its answer.
         let probe = self.probe.take().filter(|&(sent, _)| cause.probe() && sent == sent_at);
         self.probe_from = now;
         self.probe_is_due = false;

@@ -32,7 +32,7 @@ pub struct CheckedReceiver {
     demanded: u64,
     /// The credit that has been granted, in units of 256 B.
     granted: u64,
-    /// The time of the last pull, and its bytes.
+    /// The time of the last pull, and the bytes that it granted.
     last_pull: Option<(Time, u64)>,
     last_ev: Option<u16>,
 }

@@ -106,7 +106,7 @@ impl CheckedSender {
         (self.sent < self.posted && self.sent - self.unacked < self.config.mpr).then_some(self.sent)
     }
 
-    /// The number of the last pull that the waiting packets need. None without credit.
+    /// The pull number, in units of 256 B, up to which the waiting packets need credit. None without credit.
     fn target(&self) -> Option<u64> {
         let (bytes, is_speculative, pulled, window) = self.credit?;
         let waits = self.in_state(State::Lost).chain(self.sent..self.posted);
