@@ -16,14 +16,14 @@ use anabranch_results::{ResultSet, RunRow};
 use std::collections::BTreeSet;
 
 pub(crate) struct Head {
-    /// The name of the column, in lines. The name of a column of times ends with `µs`.
+    /// The name of the column, with line breaks. The name of a column of times ends with `µs`.
     pub name: String,
     /// The unit of the times in the column.
     unit: Option<TimeUnit>,
 }
 
 impl Head {
-    /// The text of the heading, in lines, with the unit of the cells below it.
+    /// The text of the heading, with its line breaks and with the unit of the cells below it.
     pub(crate) fn shown(&self) -> String {
         match self.unit {
             Some(unit) => self.name.replace(TimeUnit::Micros.name(), unit.name()),
@@ -31,7 +31,7 @@ impl Head {
         }
     }
 
-    /// The text of the heading, in lines, without the hyphens of words that are broken over lines.
+    /// The text of the heading with its line breaks, except that words that are broken over two lines are joined.
     pub(crate) fn whole_words(&self) -> String {
         self.shown().replace("-\n", "").trim().to_owned()
     }
@@ -60,7 +60,8 @@ impl Summary {
     }
 }
 
-/// A note replaces the columns of [`LOSS_COLUMNS`] that contain only zeros.
+/// The summary with one row per scheme and point of the sweep. A note replaces the columns of [`LOSS_COLUMNS`] that
+/// contain only zeros.
 pub(crate) fn summary(set: &ResultSet) -> Summary {
     summary_of(set, &by_point(groups(set)), false)
 }

@@ -86,7 +86,8 @@ impl Ranking<'_> {
         verdict
     }
 
-    /// Adds the schemes after the leaders and the next scheme: to the headline if there is room, or else as a note.
+    /// Adds the schemes that are slower than the leaders and the next scheme: to the headline if there is room, or else
+    /// to the notes.
     fn behind(&self, others: &[RankGroup], tied: usize, next: Option<&RankGroup>, verdict: &mut Verdict) {
         let named = tied + usize::from(next.is_some());
         let text = match others {
