@@ -26,8 +26,8 @@ pub struct SearchMeasure {
     pub bound: String,
     /// All values that were tried, in the order of the values. They are written as in a scenario, without quotes.
     pub values: Vec<String>,
-    /// A row for each combination of scheme, seed and value that was tried. The rows are in the order of the schemes, then
-    /// of the seeds, then of the values.
+    /// A row for each combination of scheme, seed and value that was tried. The rows are in the order of the schemes,
+    /// then of the seeds, then of the values.
     pub tried: Vec<Trial>,
 }
 

@@ -140,7 +140,8 @@ impl fmt::Display for RunWarning {
     }
 }
 
-/// A warning with the runs that have it. Warnings that differ only in the number of packets are treated as one.
+/// A warning with the schemes whose runs have it. Warnings that differ only in the number of packets are treated as
+/// one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedWarning {
     /// The warning of the first run that has it.

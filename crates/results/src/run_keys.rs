@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The metadata key under which a column stores the name of its swept parameter.
 const PARAMETER: &str = "anabranch.sweep";
-/// The metadata key under which a column stores its values by run as JSON, if some value has another type than the
+/// The metadata key under which a column stores the value of each run as JSON, if some value has another type than the
 /// column.
 const AS_WRITTEN: &str = "anabranch.as-written";
 

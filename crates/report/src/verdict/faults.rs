@@ -150,8 +150,8 @@ pub(super) enum Unhit {
 pub(super) const NO_DATA_HIT: &str =
     "The faults hit no data of any scheme, so that this says nothing of how they bear them";
 
-/// The schemes of a point that no fault affected in any seed, neither in their data nor in their time. Returns `None` if
-/// there are no such schemes.
+/// The schemes of a point that no fault affected in any seed, neither in their data nor in their time. Returns `None`
+/// if there are no such schemes.
 pub(super) fn unhit(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most: usize) -> Option<Unhit> {
     if schemes.iter().all(|(_, standing)| standing.no_seed_hit()) {
         return Some(Unhit::All);
