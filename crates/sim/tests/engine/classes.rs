@@ -169,7 +169,7 @@ fn a_paused_class_leaves_the_whole_port() {
         .replace("[workload]", "[[scheme]]\nname = \"lossless-storage\"\nbase = \"rocev2\"\n[workload]");
     let text = scenario("\"rocev2\"", DUMBBELL, &format!("{own}{slow}"));
     let result = finish_one(&text.replace("\"*.fabric.queue\" = \"60000packets\"\n", LOSSLESS), &[]);
-    // Before its pause, the other class sends 100 packets at most.
+    // The class `main` sends at most its 100 packets before it is paused.
     let alone = 3 * (T + LATENCY) + 39_999 * T;
     let took = delivered(&result, "storage");
     assert!((alone..=alone + 100 * T).contains(&took), "{took} ps, and {alone} alone");
