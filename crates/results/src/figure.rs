@@ -138,8 +138,8 @@ pub enum PlotKind {
     Flows,
 }
 
-/// The quantity against which the league plots the time of each scheme of a scenario. The scenario's file states it in
-/// its `[explain]` table.
+/// The quantity against which `anabranch league` plots the time of each scheme of a scenario. The `[explain]` table of
+/// the scenario's file states the quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// One of [`crate::RunRow::FIELDS`] or [`DATA_PACKETS_HIT`], or the name of an extra number.
@@ -361,9 +361,9 @@ impl ClaimResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The number is within the tolerance or satisfies the paper's bound.
+    /// The number is within the tolerance, or it satisfies the paper's bound or order.
     Holds,
-    /// The number is outside the tolerance, but on the same side of 1 as the paper's number.
+    /// The number is outside the tolerance or the bound, but on the same side of 1 as the paper's number.
     DirectionOnly,
     /// Anything else.
     Differs,

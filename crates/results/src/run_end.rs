@@ -41,7 +41,7 @@ pub enum RunWarning {
     },
     /// The job sent no data over the network.
     JobWithinServers {
-        /// The number of the job.
+        /// The number of the job, counted from 0.
         job: u32,
         /// The job's algorithm.
         algorithm: String,
@@ -50,7 +50,7 @@ pub enum RunWarning {
     },
     /// No point of the measure's curves is above 0.
     EmptyMeasure {
-        /// The number of the measure.
+        /// The number of the measure, counted from 0, as in `measure.0`.
         measure: u64,
         /// The name of the series in scenarios.
         series: String,

@@ -42,7 +42,7 @@ impl RunKeys {
         self
     }
 
-    /// Inserts these columns after the first column of `rows`, which must be the number of the run.
+    /// Inserts the columns of the keys after the first column of `rows`, which must be the number of the run.
     pub(crate) fn added_to(&self, rows: &RecordBatch) -> Result<RecordBatch, String> {
         let runs: Option<&UInt32Array> = rows.column(0).as_any().downcast_ref();
         let runs = runs.expect("the first column is the number of the run");

@@ -123,7 +123,7 @@ pub(super) const OPTIONAL_COLUMNS: [&str; 26] = [
 ];
 
 /// The number of columns at the start of [`OPTIONAL_COLUMNS`] that the page hides by default, because they explain
-/// little for any ranked quantity.
+/// little for any ranked quantity. One of them is [`WALL`], which the page does not have at all.
 const HIDDEN: usize = 8;
 /// Further columns that the page hides if schemes are ranked by the CCT of the slowest job: the FCTs of chunks, which
 /// say little about that CCT, and the mean CCT.

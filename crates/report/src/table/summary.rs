@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Head {
     /// The name of the column, with line breaks. The name of a column of times ends with `µs`.
     pub name: String,
-    /// The unit of the times in the column.
+    /// The unit of the times in the column, or `None` if the column has no times.
     unit: Option<TimeUnit>,
 }
 
@@ -75,7 +75,7 @@ fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
 }
 
 /// The common unit of all columns of times, which suits the largest mean. The result is `None` if the smallest mean
-/// above 0 is below 100 µs, because it might lose digits in that unit.
+/// above 0 is below 100 µs, because this mean might lose digits in the common unit.
 fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     let means: Vec<f64> =
         FRONT_COLUMNS.iter().chain(&JOB_COLUMNS).flat_map(|(_, cells)| cells.means(groups)).collect();

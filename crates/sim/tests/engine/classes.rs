@@ -88,7 +88,7 @@ fn an_idle_class_takes_nothing() {
 const DUMBBELL: &str =
     "kind = \"dumbbell\"\nhosts = 4\nlink = \"400Gbps\"\ntrunk = \"400Gbps\"\ntrunk_latency = \"500ns\"";
 
-/// RoCEv2 with a static threshold of 20 packets, without marks.
+/// RoCEv2 with a static PFC threshold of 20 packets, without ECN marks.
 const LOSSLESS: &str = r#"
 "*.fabric.pfc" = { buffer = "100MB", threshold = "20packets", resume = "2packets" }
 "*.fabric.ecn_kmin" = "60000packets"

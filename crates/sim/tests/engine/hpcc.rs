@@ -5,7 +5,7 @@ use super::support::*;
 use anabranch_results::SeriesRow;
 use anabranch_sim::RunResult;
 
-/// The size of a full packet of `hpcc` on the wire, and the fraction that is payload.
+/// The size in bytes of a full packet of `hpcc` on the wire, and the fraction that is payload.
 const PACKET: f64 = 1_090.0;
 const SHARE: f64 = 1_000.0 / PACKET;
 
