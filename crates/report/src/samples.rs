@@ -84,8 +84,9 @@ pub(crate) fn figure(scale: &str) -> Figure {
     }
 }
 
-/// A figure at the quick scale with two claims under four setups. One is a ratio of 1.25 in the paper, measured as 1.1,
-/// 1.2, 1.3 and not at all. The other is an order, which is true under the first and the third setup.
+/// A figure at the quick scale with two claims under four setups. The first claim is a ratio, 1.25 in the paper and
+/// 1.1, 1.2 and 1.3 under the first three setups. It could not be evaluated under the fourth. The second claim is an
+/// order, which is true under the first and the third setup.
 pub(crate) fn varied() -> Figure {
     let claim = |says: &str, kind, paper, result| ClaimRow {
         says: says.into(),

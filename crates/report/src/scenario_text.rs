@@ -73,7 +73,7 @@ fn fault(written: &Table) -> FaultFacts {
     let starts_us: Vec<f64> = match written.get("at") {
         Some(Toml::Array(times)) => times.iter().filter_map(micros).collect(),
         Some(at) => micros(at).into_iter().collect(),
-        // A fault without a start time in the scenario gets a made-up one, which differs from the start of the run.
+        // The start of a fault without `at` is made up, and is after the start of the run.
         None => vec![10.0],
     };
     FaultFacts {
@@ -113,12 +113,12 @@ fn scheme(written: &Table, rto: Option<String>) -> SchemeFacts {
     }
 }
 
-/// The timeouts by the number of the scheme. They are read line by line, because the comment after `2rtt+5queue`
-/// contains the value.
+/// The timeouts of the schemes, in the order in which the text lists the schemes. They are read line by line, because
+/// only the comment after `2rtt+5queue` contains the value.
 #[derive(Default)]
 struct Timeouts<'a> {
     everywhere: Vec<Option<&'a str>>,
-    /// The timeouts at each point. The entry of a point without its own schemes is empty.
+    /// One entry per point: the timeouts of the point's own schemes, or nothing if the point has no schemes of its own.
     of_points: Vec<Vec<Option<&'a str>>>,
 }
 
@@ -155,8 +155,8 @@ impl<'a> Timeouts<'a> {
         found
     }
 
-    /// The timeout of a scheme at a point. `own` states which points have their own schemes. For the other points, the
-    /// comment of the scheme has one value per point, in the order of the points, or one value for all.
+    /// The timeout of a scheme at a point. `own` states which points have their own schemes. For the points without,
+    /// the comment after the timeout has one value per such point, in their order, or one value for all of them.
     fn at(&self, own: &[bool], place: usize, scheme: usize) -> Option<String> {
         if own.get(place).copied().unwrap_or(false) {
             return self.of_points.get(place)?.get(scheme)?.map(str::to_owned);

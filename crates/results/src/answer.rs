@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The answer of `anabranch find` as text for people.
+/// The answer of `anabranch find`: text for people, and the numbers that were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchAnswer {
     /// The question of the search, in a line.
@@ -26,7 +26,8 @@ pub struct SearchMeasure {
     pub bound: String,
     /// All values that were tried, in the order of the values. They are written as in a scenario, without quotes.
     pub values: Vec<String>,
-    /// A row for each scheme, seed and value that were tried, in this order.
+    /// A row for each combination of scheme, seed and value that was tried. The rows are in the order of the schemes,
+    /// then of the seeds, then of the values.
     pub tried: Vec<Trial>,
 }
 

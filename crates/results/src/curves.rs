@@ -34,7 +34,7 @@ struct RowRange {
 /// The curves of one run of a result set, in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiledCurves {
-    /// The index of the run in the result set to which the curves belong.
+    /// The index of the run in its result set.
     pub run: u32,
     /// The file with the curves.
     pub file: Arc<CurveFile>,
@@ -113,15 +113,15 @@ impl FiledCurves {
         FiledCurves::open(path)
     }
 
-    /// The curves in a file at `path` that holds one run.
+    /// The curves in a file at `path` that holds one run, with the number 0.
     ///
     /// # Errors
-    /// The file cannot be read, or does not hold the curves of one run.
+    /// The file cannot be read, or has curves of a run with another number.
     pub fn open(path: &Path) -> Result<FiledCurves, ResultsError> {
         Ok(FiledCurves { run: 0, file: Arc::new(CurveFile::open(path, 1)?), run_in_file: 0 })
     }
 
-    /// The index of the run in the result set to which the curves belong.
+    /// The index of the run in its result set.
     pub fn run(&self) -> u32 {
         self.run
     }

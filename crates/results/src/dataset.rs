@@ -162,7 +162,8 @@ fn write_missing(path: &Path, text: &str) -> io::Result<()> {
     place(fresh, path)
 }
 
-/// Renames a temporary file to `path`, unless a file with that name exists already.
+/// Renames a temporary file to `path`. If a file with that name exists already, it stays where the file system can
+/// refuse to overwrite it.
 fn place(fresh: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
     match fresh.persist_noclobber(path) {
         Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

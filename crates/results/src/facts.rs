@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 /// The facts about a scenario, at each point of its sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioFacts {
-    /// Text that states how the settings of the schemes differ more than necessary, if they do.
+    /// Text about the settings in which the schemes differ although they need not, or `None` if there are no such
+    /// settings.
     pub ground_differs: Option<String>,
     /// The points of the sweep, in the order of the sweep. Without a sweep there is one point.
     pub points: Vec<PointFacts>,
@@ -116,15 +117,16 @@ pub struct FaultFacts {
     pub switches: Vec<String>,
     /// The probability, for a fault that loses or refuses packets or corrupts bits.
     pub probability: Option<f64>,
-    /// The times at which the fault starts, in microseconds. A fault that fails at random has failures after the start.
+    /// The times at which the fault starts, in microseconds. If failures are random, they occur after the start.
     pub starts_us: Vec<f64>,
-    /// The duration of each occurrence in microseconds, or `None` if the fault lasts to the end or fails at random.
+    /// The duration of each occurrence in microseconds, or `None` if the fault lasts to the end of the run or if
+    /// failures are random.
     pub duration_us: Option<f64>,
     /// The period in microseconds, for a fault of links that flap at regular intervals.
     pub period_us: Option<f64>,
     /// The time in microseconds for which links that flap at regular intervals are down in each period.
     pub down_for_us: Option<f64>,
-    /// The mean number of failures of a cable or a switch per hour in which it works, for a fault that fails at random.
+    /// The mean number of failures of a cable or a switch per hour in which it works, for a fault with random failures.
     #[serde(default)]
     pub per_hour: Option<f64>,
 }
@@ -135,8 +137,8 @@ impl FaultFacts {
         self.starts_us != [0.0] || self.duration_us.is_some() || self.period_us.is_some()
     }
 
-    /// The end in microseconds of the occurrence that starts at `from_us`, or `None` if the fault lasts to the end or
-    /// fails at random.
+    /// The end in microseconds of the occurrence that starts at `from_us`, or `None` if the fault lasts to the end of
+    /// the run or if failures are random.
     pub fn end_us(&self, from_us: f64) -> Option<f64> {
         self.duration_us.map(|duration| from_us + duration)
     }

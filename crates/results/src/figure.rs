@@ -17,7 +17,7 @@ pub struct Figure {
     /// `quick` or `paper`.
     pub scale: String,
     /// The size of the runs as text, with the number of hosts and the lengths of messages. The title may state the
-    /// size of another scale. The text is empty for a model.
+    /// size of another scale. The text is empty for a model, which has no simulated messages.
     #[serde(default)]
     pub sizes: String,
     /// The choices that we made because the paper does not specify them.
@@ -128,9 +128,9 @@ pub enum PlotKind {
     Points,
     /// A distribution over messages or jobs.
     Cdf,
-    /// A number of the runs as bars.
+    /// One quantity of the runs, as bars.
     Bar,
-    /// A number of the runs against a swept parameter.
+    /// One quantity of the runs against a swept parameter.
     Line,
     /// Slowdown (FCT over the message's ideal FCT) by message size.
     SlowdownBySize,
@@ -138,8 +138,8 @@ pub enum PlotKind {
     Flows,
 }
 
-/// The quantity against which the league plots the time of each scheme of a scenario. The scenario's file states it in
-/// its `[explain]` table.
+/// The quantity against which `anabranch league` plots the time of each scheme of a scenario. The `[explain]` table of
+/// the scenario's file states the quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// One of [`crate::RunRow::FIELDS`] or [`DATA_PACKETS_HIT`], or the name of an extra number.
@@ -189,7 +189,7 @@ pub enum ClaimKind {
     Range,
     /// A quantity that is zero according to the paper.
     Zero,
-    /// An order of quantities. The measure is a comparison, whose value is 1 if it is true.
+    /// An order of quantities. The measure is a condition, whose value is 1 if it is true.
     Order,
 }
 
@@ -361,9 +361,9 @@ impl ClaimResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The number is within the tolerance or satisfies the paper's bound.
+    /// The number is within the tolerance, or it satisfies the paper's bound or order.
     Holds,
-    /// The number is outside the tolerance, but on the same side of 1 as the paper's number.
+    /// The number is outside the tolerance or the bound, but on the same side of 1 as the paper's number.
     DirectionOnly,
     /// Anything else.
     Differs,
@@ -401,7 +401,8 @@ mod tests {
         ClaimResult::Evaluated { measured: ClaimValue::Number(measured), outcome }
     }
 
-    /// Two claims under three setups. One of them holds under the first setup, and both under the others.
+    /// Two claims under three setups. The first claim holds under all setups. The second claim could not be evaluated
+    /// under the first setup and holds under the others.
     fn sensitivity() -> Sensitivity {
         let entry = |what: &str, values: &[&str]| SensitivityEntry {
             what: what.into(),

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `scenario.toml` | the resolved scenario |
 //! | `runs.parquet` | one [`RunRow`] a row, with its number (`run`); each swept parameter and each name of `extra` is a column, null in runs that lack it |
-//! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
+//! | `flows.parquet` | one [`FlowRow`] a row; times of events that never happened and unknown counts are null |
 //! | `jobs.parquet` | one [`JobRow`] a row; no rows if the workload has no jobs |
 //! | `parts.parquet` | one [`PartRow`] a row; no rows if no job has steps, such as computations or transfers over NVLink |
 //! | `series.parquet` | one [`SeriesRow`] a row |
@@ -44,10 +44,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The number of the file format. Some changes, by number: 5: the fields of runs that were JSON are columns, and all
-/// rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data packets
-/// that faults hit. 8: each point of a curve has `baseline`, and faults are numbered from 0, as in the paths of keys.
-/// 12: facts. 13: warnings of runs and causes of failures are values. 14: bandwidths of collectives.
+/// The number of the file format. Some changes, by format number: 5: the fields of runs that were JSON are columns, and
+/// all rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak queues, and missing runs. 7: data
+/// packets that faults hit. 8: each point of a curve has `baseline`, and faults are numbered from 0, as in the paths of
+/// keys. 12: facts. 13: warnings of runs and causes of failures are values. 14: bandwidths of collectives.
 const FORMAT: u64 = 14;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";

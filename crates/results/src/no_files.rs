@@ -7,7 +7,7 @@ use crate::{CurvePoints, ResultsError};
 pub enum FiledCurves {}
 
 impl FiledCurves {
-    /// The index of the run in the result set to which the curves belong.
+    /// The index of the run in its result set.
     pub fn run(&self) -> u32 {
         match *self {}
     }

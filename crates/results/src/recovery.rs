@@ -5,7 +5,7 @@ pub const GOODPUT: &str = "goodput_gbps";
 /// The entity of the goodput series.
 pub const ALL_HOSTS: &str = "all hosts";
 
-/// A run has recovered once its goodput reaches this fraction of the goodput without faults.
+/// Goodput below this fraction of the goodput without faults counts as fallen.
 const RECOVERED: f64 = 0.95;
 /// The number of bins into which the baseline's time is divided, if the curves are fine enough.
 const BINS: f64 = 100.0;

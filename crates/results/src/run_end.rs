@@ -41,7 +41,7 @@ pub enum RunWarning {
     },
     /// The job sent no data over the network.
     JobWithinServers {
-        /// The number of the job.
+        /// The number of the job, counted from 0.
         job: u32,
         /// The job's algorithm.
         algorithm: String,
@@ -50,7 +50,7 @@ pub enum RunWarning {
     },
     /// No point of the measure's curves is above 0.
     EmptyMeasure {
-        /// The number of the measure.
+        /// The number of the measure, counted from 0, as in `measure.0`.
         measure: u64,
         /// The name of the series in scenarios.
         series: String,
@@ -140,7 +140,8 @@ impl fmt::Display for RunWarning {
     }
 }
 
-/// A warning with the runs that have it. Warnings that differ only in the number of packets are treated as one.
+/// A warning with the schemes whose runs have it. Warnings that differ only in the number of packets are treated as
+/// one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedWarning {
     /// The warning of the first run that has it.

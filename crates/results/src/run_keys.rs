@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The metadata key under which a column stores the name of its swept parameter.
 const PARAMETER: &str = "anabranch.sweep";
-/// The metadata key under which a column stores its values by run as JSON, if some value has another type than the
+/// The metadata key under which a column stores the value of each run as JSON, if some value has another type than the
 /// column.
 const AS_WRITTEN: &str = "anabranch.as-written";
 
@@ -42,7 +42,7 @@ impl RunKeys {
         self
     }
 
-    /// Inserts these columns after the first column of `rows`, which must be the number of the run.
+    /// Inserts the columns of the keys after the first column of `rows`, which must be the number of the run.
     pub(crate) fn added_to(&self, rows: &RecordBatch) -> Result<RecordBatch, String> {
         let runs: Option<&UInt32Array> = rows.column(0).as_any().downcast_ref();
         let runs = runs.expect("the first column is the number of the run");

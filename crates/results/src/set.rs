@@ -29,7 +29,8 @@ pub struct ResultSet {
     pub parts: Vec<PartRow>,
     /// Measured curves in memory.
     pub series: Vec<SeriesRow>,
-    /// Measured curves in files, by run. A run occurs at most once. A run that has rows in `series` does not occur.
+    /// Measured curves in files, in the order of the runs. A run occurs at most once. A run that has rows in `series`
+    /// does not occur.
     pub filed: Vec<FiledCurves>,
     /// The requested runs that failed or never ran. The list is empty if the results are complete.
     pub missing: Vec<MissingRun>,

@@ -81,7 +81,7 @@ pub struct Estimate {
     pub half_width: Option<f64>,
 }
 
-/// The 0.975 quantile of Student's t, by degrees of freedom from 1 (NIST/SEMATECH e-Handbook of Statistical Methods,
+/// The 0.975 quantile of Student's t for 1 to 30 degrees of freedom (NIST/SEMATECH e-Handbook of Statistical Methods,
 /// section 1.3.6.7.2).
 const T_975: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,

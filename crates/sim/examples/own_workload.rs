@@ -19,7 +19,7 @@ fn parameter_server(workload: &mut WorkloadBuilder, workers: u32, rounds: u32, b
     for worker in (1..=workers).map(HostId) {
         pairs.push([workload.add_qp(worker, server), workload.add_qp(server, worker)]);
     }
-    // The messages with the parameters of the previous round, by worker.
+    // The messages with the parameters of the previous round, one for each worker.
     let mut before = Vec::new();
     for round in 0..rounds {
         let start = if round == 0 { Start::At(Time::ZERO) } else { Start::ByGate };

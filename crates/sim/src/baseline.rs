@@ -85,7 +85,7 @@ pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) 
     for (index, point) in runs.iter().enumerate() {
         let Some(&baseline) = indexes.get(&key(point)) else { continue };
         let kept = error_rates(&points[baseline]);
-        // Failures at a rate have no common start from which a recovery could be counted.
+        // Random failures (`per_hour`) have no common start from which a recovery could be counted.
         let own = point.faults.iter().filter(|fault| !is_of(fault, &kept) && fault.per_hour.is_none());
         let Some(fault) = own.flat_map(|fault| &fault.at.0).map(|at| at.0).min() else { continue };
         if let (Some(with), Some(without)) = (&curves[index], &curves[baseline]) {

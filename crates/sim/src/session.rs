@@ -123,7 +123,7 @@ impl Session {
         set
     }
 
-    /// The results of a run that has just ended. Its end is not recorded in the session.
+    /// The results of the run at `index`, which has just ended with `end`. The session does not record this end.
     pub fn result_of(&self, index: usize, end: Result<RunResult, RunError>) -> ResultSet {
         let mut set = self.empty();
         self.add_run(&mut set, index, Some(&end.map_err(RunError::into_failure)), None);

@@ -6,7 +6,7 @@ use crate::scenario_text::set_scenario;
 use crate::verdict::{method, rank_rule, verdict};
 use anabranch_results::FlowRow;
 
-/// Results at one point: a scheme for each entry, with its largest FCT in each seed.
+/// Results at one point of a sweep. Each entry is a scheme with its largest FCT in us for seed 1, seed 2 and so on.
 pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
     let run = |scheme: &str, seed: usize, fct: f64| RunRow {
         scheme: scheme.to_owned(),
@@ -23,9 +23,9 @@ pub(crate) fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
 }
 
 /// By hand: b is slower than a by 10, 11 and 12 us, while the values of each scheme differ by about 100 us between
-/// seeds. The mean difference is 11 with s = 1, and 4.303 / sqrt(3) = 2.48, so the interval is from 8.5 to 13.5.
-/// The intervals of a and b themselves (± 248 and ± 251) overlap almost completely. c differs from b by 5, -5 and 6 us:
-/// the mean is 2 with s = 6.08, so ± 15.1.
+/// seeds. The mean difference is 11 us and its standard deviation s is 1 us. The half width is 4.303 / sqrt(3) = 2.48
+/// times s, so the interval is from 8.5 to 13.5 us. The intervals of a and b themselves (± 248 and ± 251) overlap
+/// almost completely. c differs from b by 5, -5 and 6 us: the mean is 2 with s = 6.08, so ± 15.1.
 #[test]
 fn what_seeds_have_in_common_is_no_tie() {
     let set =
@@ -51,9 +51,9 @@ fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
     assert_eq!(shown, ["1-3", "1", "1"]);
 }
 
-/// The seeds of reps are far apart. It differs from the first of the nine fast schemes by 350 - 400, 417 - 402 and
-/// 1600 - 404 us. The mean is 387 with s = 701, so ± 1742 shows neither a difference nor a tie. On average reps is
-/// slower than ecmp, which is slower than the nine.
+/// The results of reps are far apart. They differ from the results of the first of the nine fast schemes by 350 - 400,
+/// 417 - 402 and 1600 - 404 us. The mean is 387 us with a standard deviation of 701 us, so ± 1742 us shows neither a
+/// difference nor a tie. On average reps is slower than ecmp, which is slower than the nine.
 #[test]
 fn wide_intervals_do_not_make_a_slow_scheme_first() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
@@ -90,9 +90,9 @@ fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
     assert_eq!(shown(&[("a", a), ("b", &b(16.5))]), ["1", "1-2"]);
 }
 
-/// By hand: the mean of b is 1,771 with s = 1,205.5, so ± 2,995. The differences from a have about the same s, so their
-/// interval begins below 0 and ends at about 4,260. Three seeds do not show whether b ties with a (505) or takes nine
-/// times as long.
+/// By hand: the mean of b is 1,771 us with a standard deviation of 1,205.5 us, so ± 2,995 us. The differences from a
+/// deviate about as much, so their interval begins below 0 and ends at about 4,260 us. Three seeds do not show whether
+/// b ties with a (505 us) or takes nine times as long.
 #[test]
 fn what_is_known_of_neither_is_no_tie() {
     let wide: &[f64] = &[1_085.0, 1_065.0, 3_163.0];
@@ -132,8 +132,8 @@ fn behind_the_first_it_is_the_same() {
     assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_001.0, 1_001.0, 1_005.0])]), ["1", "2", "2"]);
 }
 
-/// The means are 1,214 ± 370, 1,266 ± 10 and 1,305 ± 69, close to those in the README. The differences are at most
-/// 52 + 371 and 91 + 307 us, which is less than half of 1,214 us.
+/// The means are 1,214 ± 370, 1,266 ± 10 and 1,305 ± 69 us, close to the means in the README. reps and strack are
+/// slower than rocev2 by at most 52 + 371 and 91 + 307 us, and each of these sums is below half of 1,214 us.
 #[test]
 fn the_example_of_the_readme_ties() {
     let schemes: &[(&str, &[f64])] = &[
@@ -144,9 +144,9 @@ fn the_example_of_the_readme_ties() {
     assert_eq!(shown(schemes), ["1", "1", "1"]);
 }
 
-/// By hand: b is slower than a (102 us) by 3, 1 and 8 us. The mean is 4 with s = 3.61, so ± 8.96. c is slower than a by
-/// 30, 30 and 33 us, which is significant. If b is slower by 30, 0 and 60 us, 30 ± 74.5 shows neither a difference nor
-/// a tie.
+/// By hand: b is slower than a (102 us) by 3, 1 and 8 us. The mean is 4 us with a standard deviation of 3.61 us, so
+/// ± 8.96 us. c is slower than a by 30, 30 and 33 us, which is significant. If b is slower by 30, 0 and 60 us,
+/// 30 ± 74.5 us shows neither a difference nor a tie.
 #[test]
 fn a_tie_says_within_which_factor() {
     let [a, c]: [&[f64]; 2] = [&[100.0, 102.0, 104.0], &[130.0, 132.0, 137.0]];

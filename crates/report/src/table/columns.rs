@@ -7,7 +7,7 @@ use anabranch_results::{Estimate, RunRow};
 
 pub(super) type Column = (&'static str, Cells);
 
-/// The cells of a column, one per scheme and point of the sweep.
+/// The cells of a column, one per row of the table.
 #[derive(Clone, Copy)]
 pub(super) enum Cells {
     /// Text that a function computes from the runs.
@@ -40,8 +40,8 @@ pub(super) const LENGTH_COLUMNS: [Column; 3] = [
     ("slow-\ndown P99", Cells::Words(|group| ratio_with_interval(group, "slowdown_p99"))),
 ];
 
-/// Columns for runs with several data centres, with the names of their numbers: the slowdowns of flows within a data
-/// centre and between two.
+/// Columns for runs with several data centres: the slowdowns of flows within a data centre and between two. Each entry
+/// is a heading and the name of a number of a run.
 pub(super) const SITE_COLUMNS: [(&str, &str); 4] = [
     ("slowdown\nintra", "intra_slowdown_mean"),
     ("slowdown\ninter", "inter_slowdown_mean"),
@@ -60,11 +60,11 @@ pub(super) const JOB_COLUMNS: [Column; 4] = [
     ("ideal\nCCT µs", Cells::Time("ideal_cct_max_us")),
 ];
 
-/// Columns for jobs that compute, with the names of their numbers.
+/// Columns for jobs that compute. Each entry is a heading and the name of a number of a run.
 pub(super) const COMPUTE_COLUMNS: [(&str, &str); 2] =
     [("com-\nputes µs", "compute_max_us"), ("\nexposed µs", "exposed_max_us")];
 
-/// Columns for collectives whose ranks compute nothing, with the names of their numbers.
+/// Columns for collectives whose ranks compute nothing. Each entry is a heading and the name of a number of a run.
 pub(super) const BANDWIDTH_COLUMNS: [(&str, &str); 2] =
     [("algbw\nGB/s", "algbw_gbytes_per_sec"), ("busbw\nGB/s", "busbw_gbytes_per_sec")];
 
@@ -91,8 +91,8 @@ pub(super) const QUEUE_COLUMNS: [Column; 3] = [
     ),
 ];
 
-/// The columns that are left out on narrow terminals, in the order of removal. Columns that explain a result (losses,
-/// trims, drops, timeouts) and the ranked quantity stay on any terminal.
+/// The columns that are left out on narrow terminals, in the order of removal. The column of the ranked quantity is in
+/// the list, but it always stays. Columns that explain a result (losses, trims, drops, timeouts) are not in the list.
 pub(super) const OPTIONAL_COLUMNS: [&str; 26] = [
     "P50\nµs",
     "all\ndone µs",
@@ -123,7 +123,7 @@ pub(super) const OPTIONAL_COLUMNS: [&str; 26] = [
 ];
 
 /// The number of columns at the start of [`OPTIONAL_COLUMNS`] that the page hides by default, because they explain
-/// little for any ranked quantity.
+/// little for any ranked quantity. One of them is [`WALL`], which the page does not have at all.
 const HIDDEN: usize = 8;
 /// Further columns that the page hides if schemes are ranked by the CCT of the slowest job: the FCTs of chunks, which
 /// say little about that CCT, and the mean CCT.

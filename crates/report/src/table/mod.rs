@@ -25,9 +25,10 @@ pub fn table(set: &ResultSet, width: usize) -> String {
     above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width) + &bandwidth_tables(set)
 }
 
-/// The verdict, and a table with the most important columns: the ranked quantity, its ideal, the cost of faults, and
-/// the losses and timeouts, which explain the result. A line below the table states how many columns and notes are
-/// left out, and that `command` prints them. If the sizes of a collective are swept, tables of bandwidths follow.
+/// The verdict, and a table with the most important columns, such as the number of flows or jobs, the ranked quantity,
+/// its ideal, the cost of faults, and the losses and timeouts, which explain the result. If columns or notes are left
+/// out, a line below the table counts them and names the `command` that prints them. If the sizes of a collective are
+/// swept, tables of bandwidths follow.
 pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
     let quantity = ranked_quantity(set);
     let mut summary = summary(set);
@@ -142,7 +143,7 @@ fn draw(summary: &Summary) -> String {
     lines(&table)
 }
 
-/// A table of text, with a line below each row.
+/// A table of text, with a horizontal line below each row.
 pub(crate) fn columns(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.set_header(head);

@@ -16,14 +16,14 @@ use anabranch_results::{ResultSet, RunRow};
 use std::collections::BTreeSet;
 
 pub(crate) struct Head {
-    /// The name of the column, in lines. The name of a column of times ends with `µs`.
+    /// The name of the column, with line breaks. The name of a column of times ends with `µs`.
     pub name: String,
-    /// The unit of the times in the column.
+    /// The unit of the times in the column, or `None` if the column has no times.
     unit: Option<TimeUnit>,
 }
 
 impl Head {
-    /// The text of the heading, in lines, with the unit of the cells below it.
+    /// The text of the heading, with its line breaks and with the unit of the cells below it.
     pub(crate) fn shown(&self) -> String {
         match self.unit {
             Some(unit) => self.name.replace(TimeUnit::Micros.name(), unit.name()),
@@ -31,7 +31,7 @@ impl Head {
         }
     }
 
-    /// The text of the heading, in lines, without the hyphens of words that are broken over lines.
+    /// The text of the heading with its line breaks, except that words that are broken over two lines are joined.
     pub(crate) fn whole_words(&self) -> String {
         self.shown().replace("-\n", "").trim().to_owned()
     }
@@ -60,7 +60,8 @@ impl Summary {
     }
 }
 
-/// A note replaces the columns of [`LOSS_COLUMNS`] that contain only zeros.
+/// The summary with one row per scheme and point of the sweep. A note replaces the columns of [`LOSS_COLUMNS`] that
+/// contain only zeros.
 pub(crate) fn summary(set: &ResultSet) -> Summary {
     summary_of(set, &by_point(groups(set)), false)
 }
@@ -74,7 +75,7 @@ fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
 }
 
 /// The common unit of all columns of times, which suits the largest mean. The result is `None` if the smallest mean
-/// above 0 is below 100 µs, because it might lose digits in that unit.
+/// above 0 is below 100 µs, because this mean might lose digits in the common unit.
 fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
     let means: Vec<f64> =
         FRONT_COLUMNS.iter().chain(&JOB_COLUMNS).flat_map(|(_, cells)| cells.means(groups)).collect();

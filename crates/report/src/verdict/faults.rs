@@ -139,9 +139,9 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
     )
 }
 
-/// Schemes whose data no fault affected in any seed. Their results say nothing about the faults.
+/// Schemes that no fault affected in any seed. Their results say nothing about the faults.
 pub(super) enum Unhit {
-    /// No fault affected the data of any scheme.
+    /// No fault affected any scheme.
     All,
     /// A sentence that lists the schemes, which are not ranked.
     Some(String),
@@ -150,7 +150,8 @@ pub(super) enum Unhit {
 pub(super) const NO_DATA_HIT: &str =
     "The faults hit no data of any scheme, so that this says nothing of how they bear them";
 
-/// The schemes of a point whose data no fault affected in any seed, or none if there are no such schemes.
+/// The schemes of a point that no fault affected in any seed, neither in their data nor in their time. Returns `None`
+/// if there are no such schemes.
 pub(super) fn unhit(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most: usize) -> Option<Unhit> {
     if schemes.iter().all(|(_, standing)| standing.no_seed_hit()) {
         return Some(Unhit::All);

@@ -10,7 +10,6 @@ pub(super) const LEAST_PERCENT: f64 = 0.05;
 /// The largest number of schemes that the first sentence names.
 pub(crate) const MOST_IN_HEADLINE: usize = 3;
 
-/// Two phrases for schemes whose seeds all gave the same number.
 pub(super) const SEEDS_CHANGE_NOTHING: &str = "Seeds change nothing";
 pub(super) const NO_EVIDENCE: &str = "± 0 is no evidence";
 
@@ -116,7 +115,7 @@ pub(super) fn headline_names(mut names: Vec<String>) -> String {
     list(names, MOST_IN_HEADLINE)
 }
 
-/// A percentage without insignificant digits.
+/// A percentage with one decimal if it is below 10 %, and without decimals otherwise. It is 0 below [`LEAST_PERCENT`].
 pub(super) fn whole_percent(percent: f64) -> String {
     match percent.abs() {
         none if none < LEAST_PERCENT => "0".to_owned(),

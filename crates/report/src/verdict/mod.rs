@@ -38,9 +38,9 @@ impl Verdict {
     }
 }
 
-/// The verdict: the number of missing runs, the fastest scheme, its lead over the next scheme, and the cost of the
-/// faults for each scheme. Sentences come first, then notes that begin with `Note:`. For a figure, whose answer is its
-/// claims, and for results without messages, there is only the sentence about missing runs.
+/// The verdict: the number of missing runs, the fastest scheme, its lead over the next scheme, and the costs of the
+/// faults. Sentences come first, then notes that begin with `Note:`. For a figure, whose answer is its claims, and for
+/// results without messages, there is only the sentence about missing runs.
 pub fn verdict(set: &ResultSet) -> Vec<String> {
     let mut lines = missing(set);
     lines.extend(answer(set).lines());
@@ -162,8 +162,8 @@ fn left_out(schemes: &[(&str, &RankedScheme)], most: usize) -> Option<String> {
     (!without.is_empty()).then(|| format!("Left out of the ranking: {}", list_ending(without, ", ", most)))
 }
 
-/// A sentence about the ranked quantity and the meaning of ±. It is empty for a figure, and if there is nothing to
-/// rank.
+/// A sentence about the ranked quantity and, with several seeds, about the meaning of ±. It is empty for a figure, and
+/// if there is nothing to rank.
 pub(crate) fn method(set: &ResultSet) -> String {
     let seeds = most_seeds(set);
     if seeds == 0 || set.figure.is_some() || set.actual().iter().all(|run| run.flows == 0) {

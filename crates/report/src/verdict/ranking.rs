@@ -86,7 +86,8 @@ impl Ranking<'_> {
         verdict
     }
 
-    /// Adds the schemes after the leaders and the next scheme: to the headline if there is room, or else as a note.
+    /// Adds the schemes that rank behind the next scheme, or behind the leaders if there is no next scheme. They are
+    /// added to the headline if there is room, and otherwise to the notes.
     fn behind(&self, others: &[RankGroup], tied: usize, next: Option<&RankGroup>, verdict: &mut Verdict) {
         let named = tied + usize::from(next.is_some());
         let text = match others {
@@ -208,8 +209,8 @@ impl Ranking<'_> {
     }
 }
 
-/// Whether the mean `other` of a scheme exceeds the first mean by at most [`LEAST_LEAD`]. Without ranks, such a scheme
-/// ties with the first one.
+/// Whether the mean `other` of a scheme exceeds the first mean by at most the fraction [`LEAST_LEAD`]. Without ranks,
+/// such a scheme ties with the first scheme.
 pub(super) fn ties_by_mean(first: f64, other: f64) -> bool {
     other <= first * (1.0 + LEAST_LEAD)
 }

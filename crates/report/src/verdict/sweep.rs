@@ -38,7 +38,7 @@ pub(super) fn verdict(set: &ResultSet, points: &[PointRanking<'_>], quantity: Qu
 }
 
 /// A sentence for each set of schemes that share the first place at some points, with these points. The set is empty at
-/// points where no scheme finished. For a single scheme, there is one sentence with the range of its values.
+/// points where no scheme finished. If the results have only one scheme, the range of its values is the one sentence.
 fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
     if let Some(range) = range_of_one_scheme(points, quantity) {
         return vec![range];

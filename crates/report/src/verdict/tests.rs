@@ -105,8 +105,7 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     let nobody = with_hits(three(), &[0; 9]);
     let sentence = &verdict(&nobody)[0];
     assert!(sentence.starts_with(NO_DATA_HIT) && sentence.contains(". b is fastest: "), "{sentence}");
-    // No run of c finishes, so a alone finished among the schemes whose data the faults hit. The unhit scheme b is not
-    // among them.
+    // No run of c finishes, so a is the only finished scheme whose data the faults hit. The faults did not hit b.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
     let sentence = &verdict(&stuck)[0];
@@ -303,7 +302,7 @@ fn a_scheme_that_a_fault_made_faster_is_named_by_itself() {
     );
 }
 
-/// Adds a baseline for each run, whose largest FCT in µs is in `bases`, and a fault to the scenario.
+/// Adds a baseline for each run, and a fault to the scenario. `bases` has the largest FCTs of the baselines in µs.
 fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
     let runs: Vec<RunRow> = set.runs.clone();
     set.runs.extend(runs.into_iter().zip(bases).map(|(run, &fct_max_us)| RunRow {

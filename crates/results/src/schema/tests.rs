@@ -144,7 +144,7 @@ fn a_name_that_ends_in_a_unit_declares_it() {
     assert!(checked > 20, "{checked} names");
 }
 
-/// With several traffic classes, FCTs are those of the first one, and the messages of all are counted.
+/// With several traffic classes, FCTs are those of the first class, but the messages of all classes are counted.
 #[test]
 fn without_an_fct_there_is_no_number_for_it() {
     let mut run = RunRow { flows: 4, flows_finished: 2, ..RunRow::default() };

@@ -12,7 +12,7 @@ impl Files for NoFiles {
 }
 
 const PAYLOAD: u64 = 4086;
-/// Durations in ps at 400 Gb/s: a full packet, an ACK, and a microsecond.
+/// Durations in ps: a full packet at 400 Gb/s, an ACK at 400 Gb/s, and a microsecond.
 const T: u64 = 4150 * 20;
 const A: u64 = 64 * 20;
 const US: u64 = 1_000_000;

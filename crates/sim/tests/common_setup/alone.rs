@@ -37,7 +37,7 @@ const EXCEPTIONS: [(&str, f64, &str); 3] = [
 
 /// Schemes that may be faster than their warning says. Their receivers send an ACK after a certain number of bytes.
 /// The last packet of a window also requests an ACK, and this ACK restarts the count. ACKs may therefore be more
-/// frequent than the interval.
+/// frequent than the warning assumes.
 const WARNED_BEFOREHAND: [&str; 8] = [
     "uet-nscc",
     "uet-nscc-bitmap",

@@ -88,7 +88,7 @@ fn an_idle_class_takes_nothing() {
 const DUMBBELL: &str =
     "kind = \"dumbbell\"\nhosts = 4\nlink = \"400Gbps\"\ntrunk = \"400Gbps\"\ntrunk_latency = \"500ns\"";
 
-/// RoCEv2 with a static threshold of 20 packets, without marks.
+/// RoCEv2 with a static PFC threshold of 20 packets, without ECN marks.
 const LOSSLESS: &str = r#"
 "*.fabric.pfc" = { buffer = "100MB", threshold = "20packets", resume = "2packets" }
 "*.fabric.ecn_kmin" = "60000packets"
@@ -169,7 +169,7 @@ fn a_paused_class_leaves_the_whole_port() {
         .replace("[workload]", "[[scheme]]\nname = \"lossless-storage\"\nbase = \"rocev2\"\n[workload]");
     let text = scenario("\"rocev2\"", DUMBBELL, &format!("{own}{slow}"));
     let result = finish_one(&text.replace("\"*.fabric.queue\" = \"60000packets\"\n", LOSSLESS), &[]);
-    // Before its pause, the other class sends 100 packets at most.
+    // The class `main` sends at most its 100 packets before it is paused.
     let alone = 3 * (T + LATENCY) + 39_999 * T;
     let took = delivered(&result, "storage");
     assert!((alone..=alone + 100 * T).contains(&took), "{took} ps, and {alone} alone");

@@ -142,8 +142,9 @@ fn a_single_switch_is_two_links_and_its_latency_counts_once_each_way() {
 fn a_slower_trunk_paces_a_dumbbell() {
     let topology = "kind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\ntrunk = \"25Gbps\"\nlink_latency = \"1us\"\ntrunk_latency = \"5us\"\nswitch_latency = \"300ns\"";
     // T1 and T2 are the serialisation times of a full packet on a host's link and on the trunk, d is the latency of a
-    // host's link, and s that of a switch. The first of 100 full packets reaches the trunk after T1 + d + s, the trunk
-    // takes 100 * T2, and the last packet then crosses the last link. The data and the ACK each cross two switches.
+    // host's link, and s is the latency of a switch. The first of 100 full packets reaches the trunk after T1 + d + s,
+    // the trunk takes 100 * T2, and the last packet then crosses the last link. The data and the ACK each cross two
+    // switches.
     let (t1, t2) = (FULL * 80, FULL * 320);
     let there = t1 + US + 300_000 + 100 * t2 + 5 * US + 300_000 + t1 + US;
     let back = ACK * 80 + US + 300_000 + ACK * 320 + 5 * US + 300_000 + ACK * 80 + US;

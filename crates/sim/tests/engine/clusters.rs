@@ -14,7 +14,7 @@ pub(super) fn acknowledged(packets: u64, hops: u64, ps_a_byte: u64) -> u64 {
 const AT_200G: u64 = 40;
 pub(super) const AT_400G: u64 = 20;
 
-/// A scenario with one seed on links of 500 ns, with windows that never fill.
+/// A scenario with one seed, links of 500 ns, and windows that never fill.
 pub(super) fn scenario(schemes: &str, topology: &str, rest: &str) -> String {
     scenario_with(schemes, topology, "", rest)
 }

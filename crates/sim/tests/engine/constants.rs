@@ -1,4 +1,5 @@
-//! Tests that settings that only change where the engine's synchronisation windows end do not change a run.
+//! Tests that settings that only change where the engine's synchronisation windows end do not change a run, and that
+//! links without latency have the same results with one and with two threads.
 
 use super::support::*;
 use anabranch_base::{Purpose, stream};
@@ -78,8 +79,8 @@ fn faults_where_nobody_is_change_nothing() {
             let other = run_with(scheme, "", &format!("{}{curves}", faults_of_the_idle_host(count)));
             let differs = alone.flows.iter().zip(&other.flows).find(|(one, other)| one != other);
             assert_eq!(differs, None, "{scheme}, {count} faults");
-            // Each fault has a row for the packets that it affected, even if it affected none. These rows are removed
-            // before the comparison.
+            // Each fault has a row for the packets that it affected, even if it affected none, and a warning if it
+            // affected none. The rows and the warnings are removed before the comparison.
             let told = |result: &RunResult| {
                 let mut run = result.run.clone();
                 (run.faults, run.warnings) = (Vec::new(), Vec::new());

@@ -369,7 +369,7 @@ fn a_degraded_link_takes_its_rate_exactly() {
 }
 
 /// At 1 Mb/s, a packet takes 33 ms. A fault of 10 us must not delay the packet by more than 10 us: 10 bits of the
-/// packet are sent at 1 Mb/s, and the others at full rate afterwards.
+/// packet are sent at 1 Mb/s, and the other bits at full rate before and after the fault.
 #[test]
 fn a_packet_is_held_no_longer_than_the_fault_that_slows_it() {
     let packets = 200;

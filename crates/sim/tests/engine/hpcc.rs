@@ -5,7 +5,7 @@ use super::support::*;
 use anabranch_results::SeriesRow;
 use anabranch_sim::RunResult;
 
-/// The size of a full packet of `hpcc` on the wire, and the fraction that is payload.
+/// The size in bytes of a full packet of `hpcc` on the wire, and the fraction that is payload.
 const PACKET: f64 = 1_090.0;
 const SHARE: f64 = 1_000.0 / PACKET;
 
@@ -58,8 +58,8 @@ fn a_flow_of_one_round_trip_takes_the_ideal_time() {
     }
 }
 
-/// HPCC, section 3.2: a flow settles at the fraction eta of a link's rate, without a standing queue. Over a trunk that
-/// is faster or slower than the hosts' links, the rate of the slowest link counts.
+/// HPCC, section 3.2: a flow settles at the fraction eta = 0.95 of a link's rate, without a standing queue. Over a
+/// trunk that is faster or slower than the hosts' links, the rate of the slowest link counts.
 #[test]
 fn a_flow_alone_settles_at_eta() {
     for (trunk, slowest) in [(400, 100.0), (100, 100.0), (40, 40.0)] {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 /// The ends that were reported to the injector: the time, the message, and the kind of end.
 type Log = Arc<Mutex<Vec<(Time, u32, Done)>>>;
 
-/// A message on the queue pair that all messages between its two hosts share.
+/// A message on the queue pair that all messages from `src` to `dst` share.
 fn message(src: u32, dst: u32, bytes: u64) -> InjectedMessage {
     InjectedMessage { src: HostId(src), dst: HostId(dst), queue_pair: QueuePair::Shared(0), bytes }
 }

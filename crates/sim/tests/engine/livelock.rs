@@ -85,7 +85,7 @@ fn senders_out_of_step_get_through() {
     assert!(run.timeouts > 0 && run.timeouts <= 3 && run.fct_max_us < 4_300.0, "{run:?}");
 }
 
-/// A permutation of 64 KiB per message in which every link loses packets with this probability, under the given limits.
+/// A permutation of 64 KiB per message, under the given limits. Every link loses packets with the given probability.
 fn lossy(scheme: &str, probability: f64, limits: &str) -> Result<RunResult, RunError> {
     let text = format!(
         "schemes = [\"{scheme}\"]\nseeds = [1]\n[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"\n\
