@@ -75,7 +75,7 @@ pub(in crate::scenario) struct Drawable {
     messages: bool,
     /// The groups of messages that results distinguish.
     groups: Vec<String>,
-    /// Whether the workload has jobs, as collective workloads do.
+    /// Whether the workload has jobs, as collectives and traces do.
     jobs: bool,
 }
 
@@ -162,7 +162,8 @@ impl Drawable {
                 return Err(table.wrong("kind", "a model has no messages", "kind = \"line\" or \"bar\""));
             }
             PlotKind::Cdf if spec.y == "cct_us" && !self.jobs => {
-                let message = "cct_us is the time of a job, and only a collective workload has jobs";
+                let message =
+                    "cct_us is the time of a job, and of workloads only collectives, traces and jobs have it";
                 return Err(table.wrong("y", message, "y = \"fct_us\" or \"slowdown\""));
             }
             PlotKind::Cdf => {
@@ -415,7 +416,7 @@ mod tests {
             (PACKETS, "kind = \"cdf\"\nper = [\"sheme\"]", "per = [\"scheme\"]"),
             (PACKETS, "kind = \"cdf\"\nschemes = [\"rep\"]", "schemes = [\"reps\"]"),
             (PACKETS, "kind = \"slowdown-by-size\"\ny = \"median\"", "y = \"mean\""),
-            (PACKETS, "kind = \"cdf\"\ny = \"cct_us\"", "only a collective workload has jobs"),
+            (PACKETS, "kind = \"cdf\"\ny = \"cct_us\"", "only collectives, traces and jobs have it"),
             (
                 PACKETS,
                 "kind = \"cdf\"\ny = \"fct_us\"\nentity = \"tor:0\"",
