@@ -201,6 +201,49 @@ fn a_peer_of_another_version_is_named() {
     });
 }
 
+/// A sender that announces files of these lengths and then sends nothing.
+fn announce(to: SocketAddr, lengths: &[u64]) -> TcpStream {
+    // The sender has replaced a payload of 0.
+    let parameters = TransferParameters { payload: 1_024, ..parameters("reps") };
+    let content = serde_json::json!({ "parameters": parameters, "answers": 9 });
+    let mut lines = format!(
+        "{}\n",
+        serde_json::json!({ "anabranch_live": VERSION, "program": "test", "content": content })
+    );
+    for (number, bytes) in lengths.iter().enumerate() {
+        let name = format!("{number} of {bytes}");
+        let begin = serde_json::json!({ "Begin": { "number": number, "name": name, "bytes": bytes } });
+        lines += &format!("{begin}\n");
+    }
+    let connected = (0..100).find_map(|_| {
+        thread::sleep(Duration::from_millis(20));
+        TcpStream::connect(to).ok()
+    });
+    let mut stream = connected.expect("a receiver");
+    stream.write_all(lines.as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn lengths_that_no_number_holds_are_an_error() {
+    let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive_at(to, 1, folder.path(), 0.0));
+        let _sender = announce(to, &[u64::MAX, 1]);
+        let error = receiver.join().unwrap().unwrap_err().to_string();
+        assert!(error.contains("announces files of more than 18446744073709551615 bytes"), "{error}");
+    });
+    let (to, folder) = (free_address(), tempfile::tempdir().unwrap());
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive_at(to, 2, folder.path(), 0.0));
+        let senders = [announce(to, &[u64::MAX]), announce(to, &[1])];
+        thread::sleep(Duration::from_millis(200));
+        drop(senders);
+        let error = receiver.join().unwrap().unwrap_err().to_string();
+        assert!(error.contains("closed the connection before the end"), "{error}");
+    });
+}
+
 /// Receives files from one sender. The receiver listens at once, but accepts the sender only after `delay` ms. The unit
 /// of `silence` is also ms.
 fn receive_late(

@@ -257,9 +257,31 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
 
 impl ClosSpec {
     /// A warning that the uplinks of a leaf spread evenly only over far more spines than necessary, because their
-    /// number has few divisors, such as 31. The warning proposes numbers of uplinks and spines. None if there are no
-    /// better numbers.
+    /// number has few divisors, such as 31. The warning proposes numbers of uplinks and spines, if there are better
+    /// ones. Otherwise, a warning that the last segment has a quarter of the servers of the others or fewer.
     pub fn sparse_spines(&self, kind: ClosKind) -> Option<Problem> {
+        self.few_ports_of_spines(kind).or_else(|| self.few_servers_in_last_segment())
+    }
+
+    fn few_servers_in_last_segment(&self) -> Option<Problem> {
+        let (segments, last) = (self.segments(), self.servers % self.segment.max(1));
+        if last == 0 || 4 * last > self.segment || segments < 2 {
+            return None;
+        }
+        let of_last = if last == 1 { "1 server".to_owned() } else { format!("{last} servers") };
+        let message = format!(
+            "the last of {segments} segments has {of_last}, where the others have {}, and leaves of its own",
+            self.segment
+        );
+        let even = self.servers.div_ceil(segments);
+        let fix = match self.servers.is_multiple_of(even) {
+            true => format!("segment = {even} below [topology], for equal segments"),
+            false => format!("segment = {even} below [topology], for nearly equal segments"),
+        };
+        Some(Problem::with_text(message, format_args!("{fix}, or servers = {}", self.servers - last)))
+    }
+
+    fn few_ports_of_spines(&self, kind: ClosKind) -> Option<Problem> {
         let radix = u64::from(self.radix.filter(|_| self.tiers == 2)?);
         let shape = Shape::new(kind, self);
         let (leaves, uplinks) = (u64::from(shape.group_leaves()), u64::from(self.uplinks));

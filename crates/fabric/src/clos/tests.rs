@@ -132,6 +132,28 @@ fn spines_with_few_ports_in_use_are_warned_of() {
 }
 
 #[test]
+fn a_last_segment_of_few_servers_is_warned_of() {
+    let of = |servers: u32, segment: u32| {
+        let input = ClosInput { segment: Some(segment), ..input(servers) };
+        let spec = clos_defaults(ClosKind::Rails, &input).unwrap();
+        spec.sparse_spines(ClosKind::Rails).map(|problem| problem.to_string())
+    };
+    assert_eq!(
+        of(16, 5).unwrap(),
+        "the last of 4 segments has 1 server, where the others have 5, and leaves of its own; write: segment = 4 below \
+         [topology], for equal segments, or servers = 15"
+    );
+    assert!(
+        of(34, 16)
+            .unwrap()
+            .contains("segment = 12 below [topology], for nearly equal segments, or servers = 32")
+    );
+    for (servers, segment) in [(16, 4), (16, 6), (31, 8), (127, 32), (4, 16), (5, 3)] {
+        assert_eq!(of(servers, segment), None, "{servers} {segment}");
+    }
+}
+
+#[test]
 fn a_b300_unit_fills_switches_of_144_ports() {
     let t = built(ClosKind::Rails, ClosInput { radix: Some(144), link: Rate::from_gbps(800), ..input(72) });
     assert_eq!((t.hosts, tiers(&t), cables(&t)), (576, [8, 4, 0], [576, 576, 0]));

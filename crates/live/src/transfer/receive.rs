@@ -53,9 +53,11 @@ pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveEr
             failure = failure.or(error);
         }
         let bytes = receiver.sessions.values().map(Session::bytes).sum::<u64>();
-        let of = receiver.sessions.values().map(|session| session.expected).sum::<Option<u64>>();
         let before = ended.iter().map(|statistics: &Statistics| statistics.bytes).sum::<u64>();
-        (settings.common.progress)(Progress { bytes: bytes + before, of: of.map(|bytes| bytes + before) });
+        let mut expected = receiver.sessions.values().map(|session| session.expected);
+        // The lengths are those that the senders announce, which may be any numbers.
+        let of = expected.try_fold(before, |sum: u64, bytes| Some(sum.saturating_add(bytes?)));
+        (settings.common.progress)(Progress { bytes: bytes + before, of });
         if !has_received {
             receiver.wait();
         }
@@ -236,7 +238,16 @@ impl Session {
             match message {
                 FromSender::Begin { number, name, bytes } => {
                     self.files += 1;
-                    self.expected = self.expected.zip(bytes).map(|(sum, bytes)| sum + bytes);
+                    self.expected = match (self.expected, bytes) {
+                        (Some(sum), Some(bytes)) => Some(sum.checked_add(bytes).ok_or_else(|| {
+                            let peer = &self.control.peer;
+                            LiveError::Broken(format!(
+                                "{peer} announces files of more than {} bytes",
+                                u64::MAX
+                            ))
+                        })?),
+                        _ => None,
+                    };
                     sink.begin(number, name)?;
                 }
                 FromSender::End { number, messages, bytes, crc } => sink.end(number, (messages, bytes, crc)),

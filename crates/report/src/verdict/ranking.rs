@@ -186,7 +186,8 @@ impl Ranking<'_> {
         }
         if let Some((next, group)) = next {
             let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
-            let lead = format!("at least {:.2} times faster than {}", next.1.mean / slowest, group.text);
+            let least = rounded_down(next.1.mean / slowest);
+            let lead = format!("at least {least:.2} times faster than {}", group.text);
             match tied.len() < MOST_IN_HEADLINE {
                 true => verdict.sentences[0].push_str(&format!(", {lead}")),
                 false => verdict.notes.push(format!("Each of them is {lead}")),
@@ -207,6 +208,12 @@ impl Ranking<'_> {
             }
         }
     }
+}
+
+/// The ratio with two decimals, rounded down. A ratio that lies just below a hundredth because of its binary
+/// representation has that hundredth.
+fn rounded_down(ratio: f64) -> f64 {
+    (ratio * 100.0 + 1e-6).floor() / 100.0
 }
 
 /// Whether the mean `other` of a scheme exceeds the first mean by at most the fraction [`LEAST_LEAD`]. Without ranks,

@@ -196,7 +196,28 @@ pub fn waiting_for_missing(text: &str, without_control: bool) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Format;
+    use super::super::graph::Naming;
     use super::*;
+
+    /// The node of a collective of no bytes ends as soon as it begins, so the other ranks need not have joined.
+    #[test]
+    fn a_collective_of_no_bytes_is_no_barrier() {
+        let text = |bytes: u32| {
+            format!(
+                "chakra of 2 ranks\nrank 0\n1 allreduce {bytes}\n2 send 1 8 0 after 1\nrank 1\n1 receive 0 8 0\n\
+                 2 allreduce {bytes} after 1\n"
+            )
+        };
+        let check = |bytes: u32| {
+            let rules = CollectiveRules { chunk: 1_000, instead: &[] };
+            let graph = parse("job", &text(bytes), rules, Options::default()).unwrap();
+            let naming = Naming { file: "job", place: "node", control: true, format: Format::Chakra };
+            graph.check(naming).map(drop)
+        };
+        check(0).unwrap();
+        assert!(check(8).unwrap_err().to_string().contains("it never begins"));
+    }
 
     #[test]
     fn collectives_of_no_bytes_are_counted() {

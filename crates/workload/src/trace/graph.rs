@@ -232,8 +232,11 @@ impl Graph {
             match self.ranks[rank as usize][node as usize].op {
                 Op::Collective(number) => {
                     entered[number as usize] += 1;
-                    let members = &self.collectives[number as usize].members;
-                    if entered[number as usize] == members.len() {
+                    let Collective { members, bytes, .. } = &self.collectives[number as usize];
+                    // Without bytes there are no messages, so the node ends at once.
+                    if *bytes == 0 {
+                        over.push((rank, node));
+                    } else if entered[number as usize] == members.len() {
                         over.extend(members);
                     }
                 }

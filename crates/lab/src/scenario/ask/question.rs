@@ -401,9 +401,11 @@ impl Find {
     pub fn wider(&self, last: bool) -> Vec<[toml::Value; 2]> {
         let Values::Range { ends, low, high, .. } = &self.values else { return Vec::new() };
         let [first, second] = ends;
+        // A value below 0 rises if it is divided.
+        let beyond = |end: f64, times: f64| if (end > 0.0) == last { end * times } else { end / times };
         let ranges = WIDER.iter().map(|times| match last {
-            true => [second.clone(), self.written(high * times)],
-            false => [self.written(low / times), first.clone()],
+            true => [second.clone(), self.written(beyond(*high, *times))],
+            false => [self.written(beyond(*low, *times)), first.clone()],
         });
         ranges.filter(|[low, high]| low != high).collect()
     }

@@ -1,5 +1,5 @@
-//! Warnings about NVLinks that a workload does not use because it has no `server`, and about `nvls` with algorithms
-//! that do not reduce in NVLink switches.
+//! Warnings about NVLinks that a workload does not use because it has no `server`, about NVLink switches that can
+//! reduce but that the workload's algorithm does not use, and about collectives that use NVLink alone.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -13,6 +13,10 @@ use anabranch_workload::{Job, Message, TraceSpec, Workload, WorkloadSpec};
 pub(in crate::scenario) struct IdleNvLink {
     links: Option<IdleLinks>,
     switches: Option<IdleSwitches>,
+    /// Whether no collective so far sends packets, since all ranks are in one NVLink domain. None without collectives.
+    without_packets: Option<bool>,
+    /// The change with which such a collective sends packets.
+    with_packets: String,
 }
 
 struct IdleLinks {
@@ -62,6 +66,7 @@ impl IdleNvLink {
         if self.switches.is_none() {
             self.switches = IdleSwitches::of(spec);
         }
+        self.look_for_packets(spec, workload, on);
         let Some((servers, nvlink)) = on.servers.as_ref().and_then(|all| all.nvlink.map(|link| (all, link)))
         else {
             return;
@@ -96,7 +101,39 @@ impl IdleNvLink {
         }
     }
 
+    fn look_for_packets(&mut self, spec: &WorkloadSpec, workload: &Workload, on: &Topology) {
+        let job = match spec {
+            WorkloadSpec::Collective(job) if workload.messages.is_empty() => job.server,
+            _ => None,
+        };
+        self.without_packets = Some(job.is_some() && self.without_packets.unwrap_or(true));
+        let all = on.servers.as_ref();
+        let total = all.map_or(0, |all| all.gpus());
+        let of_domain: usize = all.map_or(0, |all| {
+            let servers = (0..all.count()).filter(|server| all.domain_of(*server) == 0);
+            servers.map(|server| all.gpus_of(server).len()).sum()
+        });
+        self.with_packets = match job.and_then(|job| job.ranks) {
+            Some(ranks) => format!("more ranks below [workload] than the {ranks} of a server"),
+            None if 2 * of_domain <= total as usize => {
+                format!(
+                    "ranks = {}, the GPUs of two domains, or no ranks for all {total} GPUs",
+                    2 * of_domain
+                )
+            }
+            None => "more servers below [topology]".to_owned(),
+        };
+    }
+
+    fn packets_warning(&self, origin: &Origin) -> Option<Diagnostic> {
+        self.without_packets.filter(|without| *without)?;
+        let message = "all ranks are GPUs of one NVLink domain: no packet is sent, and every scheme takes the same time";
+        let help = Some(self.with_packets.clone().into());
+        Some(fault(&origin.file, origin.place("workload.ranks"), message, help))
+    }
+
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
+        let without_packets = self.packets_warning(origin);
         let warning = |IdleLinks { key, bytes, rate }: IdleLinks| {
             let message = format!(
                 "GPUs of one NVLink domain send each other {} over the network, although the topology has NVLinks of {rate}",
@@ -116,7 +153,8 @@ impl IdleNvLink {
             let help = format!("algorithm = \"allreduce-hierarchical\"{table}, or [{key}] without nvls");
             fault(&origin.file, origin.place(&key), message, Some(help.into()))
         };
-        self.links.map(warning).into_iter().chain(self.switches.map(of_switches)).collect()
+        let others = self.switches.map(of_switches).into_iter().chain(without_packets);
+        self.links.map(warning).into_iter().chain(others).collect()
     }
 }
 
@@ -181,6 +219,36 @@ mod tests {
             let is_it = |text: &&String| text.contains("nvls = true has no effect") && text.contains(&said);
             assert!(warnings.iter().any(|text| is_it(&text)), "{warnings:?}");
         }
+    }
+
+    #[test]
+    fn ranks_of_one_server_that_send_no_packet_are_warned_of() {
+        let tests = |ranks: &str| {
+            format!(
+                "kind = \"nccl-tests\"\noperation = \"all_reduce\"\nmin_bytes = \"1MiB\"\nmax_bytes = \"2MiB\"\n{ranks}\nserver = {{}}"
+            )
+        };
+        let nvlink = "nvlink = \"2.4Tbps\"";
+        let said = "all ranks are GPUs of one NVLink domain: no packet is sent, and every scheme takes the same time\n  write: ";
+        let one =
+            format!("s.toml:13:1: {said}ranks = 16, the GPUs of two domains, or no ranks for all 16 GPUs");
+        assert_eq!(warnings(nvlink, &tests("ranks = 8")), [one]);
+        for (topology, ranks) in [
+            (nvlink, "ranks = 16"),
+            (nvlink, ""),
+            (nvlink, "ranks = 9"),
+            ("nvlink = \"2.4Tbps\"\ngpus = 4\nnics = 4", "ranks = 8"),
+        ] {
+            assert_eq!(warnings(topology, &tests(ranks)), [""; 0], "{topology} {ranks}");
+        }
+        let domain = format!("{nvlink}\nnvlink_domain = 2");
+        let [warning] = &warnings(&domain, &tests(""))[..] else { panic!("one warning") };
+        assert!(warning.ends_with("more servers below [topology]"), "{warning}");
+        let own = tests("ranks = 4").replace("{}", "{ ranks = 4, link = \"2.4Tbps\" }");
+        let [warning] = &warnings("", &own)[..] else { panic!("one warning") };
+        assert!(warning.ends_with("more ranks below [workload] than the 4 of a server"), "{warning}");
+        let both = format!("{}\n[sweep]\n\"workload.ranks\" = [8, 16]", tests("ranks = 8"));
+        assert_eq!(warnings(nvlink, &both), [""; 0]);
     }
 
     #[test]

@@ -64,21 +64,22 @@ impl OnePort {
             "the packets of a queue pair by all ports of the NIC, and go-back-n sends everything again \
                          from a packet on that another overtakes"
                 .to_owned();
-        let findings: [(&[String], String, &dyn Fn(&str) -> String, &str); 3] = [
-            (&self.fixed, fixed, &qps, ", unless that is what is meant"),
-            (&self.pinned, pinned, &entropy, ""),
-            (&self.overtaken, overtaken, &qps, ""),
-        ];
-        let warning = |(schemes, what, fix, unless): (&[String], String, &dyn Fn(&str) -> String, &str)| {
+        let warning = |schemes: &[String], what: String, fix: &dyn Fn(&str) -> String, unless: &str| {
             let send = if schemes.len() == 1 { "sends" } else { "send" };
             let message = format!("{} {send} {what}", schemes.join(", "));
             let written =
                 schemes.iter().take(MOST_WRITTEN).map(|name| fix(name)).collect::<Vec<_>>().join(", ");
             let rest = if schemes.len() > MOST_WRITTEN { ", likewise the others" } else { "" };
             let help = format!("{written} below [set]{rest}{unless}");
-            fault(&origin.file, origin.place("schemes"), message, Some(Fix::text(help)))
+            let warning = fault(&origin.file, origin.place("schemes"), message, Some(Fix::text(help)));
+            (!schemes.is_empty()).then_some(warning)
         };
-        findings.into_iter().filter(|(schemes, ..)| !schemes.is_empty()).map(warning).collect()
+        let found = [
+            warning(&self.fixed, fixed, &qps, ", unless that is what is meant"),
+            warning(&self.pinned, pinned, &entropy, ""),
+            warning(&self.overtaken, overtaken, &qps, ""),
+        ];
+        found.into_iter().flatten().collect()
     }
 }
 

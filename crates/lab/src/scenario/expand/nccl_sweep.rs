@@ -4,6 +4,7 @@ use crate::scenario::expand::sweep::Step;
 use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
 use crate::scenario::read::table::Table;
+use crate::scenario::resolve::no_algorithm;
 use crate::scenario::resolve::workload::{NCCL_TESTS, named_by_nccl, of_nccl_algo};
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Fix};
@@ -47,6 +48,11 @@ pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Di
 /// The algorithm for the operation. If the scenario gives none, it is [`Operation::usual_algorithm`]. For this, the
 /// servers count as known if the table `server` lacks `ranks` or has `channels`.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
+    let none = |key: &str| {
+        let written = table.get::<String>(key).ok().flatten();
+        written.and_then(|written| no_algorithm::error(table, key, &written)).map_or(Ok(()), Err)
+    };
+    none("operation")?;
     let operation = table.word("operation", &Operation::ALL)?;
     if table.node("algorithm").is_none() {
         let server = table.node("server").map(|node| Table::open(table.file, "[workload.server]", node));
@@ -60,6 +66,7 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     {
         return Err(of_nccl_algo(table, instead));
     }
+    none("algorithm")?;
     let algorithm = table.word("algorithm", &Algorithm::ALL)?;
     if algorithm.operation() == operation {
         return Ok(algorithm);

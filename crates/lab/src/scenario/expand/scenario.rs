@@ -266,7 +266,7 @@ fn unknown_scheme(
         return fault(file, at, format!("{name:?} is no scheme; schemes have names"), Some(help.into()));
     }
     let (message, help) =
-        match kind_hints::no_scheme(&registry.plugins, name).filter(|_| !builtin::is_family(name)) {
+        match kind_hints::no_scheme(&registry.plugins, name).filter(|_| !builtin::is_named_otherwise(name)) {
             Some(of_part) => of_part,
             None => builtin::unknown(name, known),
         };

@@ -3,6 +3,7 @@
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
 use crate::scenario::resolve::fabric_values::{LATENCY, nvlink_rate, oversubscription, rate, refused};
+use crate::scenario::schema::cluster_words;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate};
@@ -17,7 +18,7 @@ const SPINE_GROUPS: &[(&str, SpineGroup)] = &[("pod", SpineGroup::Pod), ("rail",
 type Read = Result<(TopologySpec, u32), Diagnostic>;
 
 pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
-    counts_servers(table)?;
+    counts_servers(cx, table)?;
     only(table, &keys::of(kind.name()))?;
     let ratio = |key: &str| table.node(key).map(|_| oversubscription(table, key)).transpose();
     let server = server(cx, table)?;
@@ -53,7 +54,10 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
         core_link: rate(table, "core_link")?,
         link_latency: table.get("link_latency")?.unwrap_or(LATENCY),
         switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
-        radix: table.get("radix")?,
+        radix: match cluster_words::radix_by_name(table) {
+            Some((message, fix)) => return Err(table.wrong("radix", message, fix)),
+            None => table.get("radix")?,
+        },
     };
     let spec = clos_defaults(kind, &input).map_err(|e| refused(table, e))?;
     let hosts = spec.hosts();
@@ -67,9 +71,10 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
 }
 
 /// Rejects a number of hosts in place of a number of servers.
-fn counts_servers(table: &Table) -> Result<(), Diagnostic> {
+fn counts_servers(cx: &Context, table: &Table) -> Result<(), Diagnostic> {
     let Some(node) = table.node("hosts").filter(|_| table.node("servers").is_none()) else { return Ok(()) };
-    let nics: u32 = table.get("nics")?.unwrap_or(8).max(1);
+    let of_file = || Ok(server(cx, table)?.map_or(8, |server| server.nics));
+    let nics: u32 = table.get("nics")?.map_or_else(of_file, Ok)?.max(1);
     let message = "the hosts of a cluster are the NICs of its servers, and follow from their number";
     let help = match node.value().as_integer() {
         Some(hosts) if hosts > 0 && hosts % i64::from(nics) == 0 => {

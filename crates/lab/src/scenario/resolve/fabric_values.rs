@@ -1,6 +1,7 @@
 //! Values that several kinds of `[topology]` have, and errors about topologies.
 
 use crate::scenario::read::table::{Table, fault, or_example};
+use crate::scenario::resolve::link_names;
 use anabranch_base::{Diagnostic, Duration, Fix, Problem, Rate};
 use anabranch_fabric::TopologyError;
 
@@ -58,7 +59,12 @@ pub(super) fn oversubscription(table: &Table, key: &str) -> Result<f64, Diagnost
     Err(table.wrong(key, message, Fix::set(key, instead)))
 }
 
+/// The rate of a link at `key`, if it is given.
 pub(super) fn rate(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
+    link_names::refused(table, key).map_or_else(|| rate_above_zero(table, key), Err)
+}
+
+fn rate_above_zero(table: &Table, key: &str) -> Result<Option<Rate>, Diagnostic> {
     let rate: Option<Rate> = table.get(key)?;
     if let Some(rate) = rate {
         table.above_zero(key, rate)?;
@@ -74,7 +80,7 @@ pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diag
         }
         value => one_direction(value.as_str()?),
     });
-    let Some(instead) = of_data_sheet else { return rate(table, key) };
+    let Some(instead) = of_data_sheet else { return rate_above_zero(table, key) };
     let message = format!(
         "{key}: data sheets count both directions of NVLink, in bytes, and this is the rate of one, in bits"
     );

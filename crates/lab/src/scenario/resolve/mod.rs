@@ -3,6 +3,8 @@
 pub(in crate::scenario) mod class;
 mod cluster;
 pub(in crate::scenario) mod fabric_values;
+mod link_names;
+pub(in crate::scenario) mod no_algorithm;
 pub(in crate::scenario) mod rest;
 pub(in crate::scenario) mod scheme;
 mod server;

@@ -3,6 +3,7 @@
 use crate::scenario::keys;
 use crate::scenario::read::document::Node;
 use crate::scenario::read::table::{Table, example, list, nearest};
+use crate::scenario::resolve::no_algorithm;
 use crate::scenario::resolve::server;
 use crate::scenario::resolve::trace;
 use crate::scenario::schema::files::Context;
@@ -137,6 +138,9 @@ fn kind_of(cx: &Context, table: &Table) -> Result<Kind, Diagnostic> {
                 return Err(error);
             }
             let written = table.get::<String>("kind").ok().flatten();
+            if let Some(error) = no_algorithm::error(table, "kind", written.as_deref().unwrap_or_default()) {
+                return Err(error);
+            }
             let complete = |error| cx.plugins.with_workloads(written.as_deref(), error);
             table.word("kind", KINDS).map_err(complete)
         }
@@ -312,11 +316,17 @@ fn program_of_nccl_tests(table: &Table) -> Option<Diagnostic> {
 /// The algorithm that a value of NCCL's variable NCCL_ALGO names for an operation.
 pub(in crate::scenario) fn named_by_nccl(operation: Operation, name: &str) -> Option<Algorithm> {
     let is_allreduce = operation == Operation::AllReduce;
-    match name.to_ascii_lowercase().replace(['-', '_', ' '], "").as_str() {
+    if Algorithm::ALL.iter().any(|(known, _)| *known == name) {
+        return None;
+    }
+    let plain = name.to_ascii_lowercase().replace(['-', '_', ' '], "");
+    let of_operation = operation.name().replace('_', "");
+    match plain.strip_prefix(of_operation.as_str()).unwrap_or(&plain) {
         "ring" if is_allreduce => Some(Algorithm::AllreduceRing),
         "ring" => Some(operation.usual_algorithm(false)),
-        "tree" if is_allreduce => Some(Algorithm::AllreduceDoubleBinaryTree),
+        "tree" | "doubletree" if is_allreduce => Some(Algorithm::AllreduceDoubleBinaryTree),
         "nvls" | "nvlstree" if is_allreduce => Some(Algorithm::AllreduceHierarchical),
+        "rabenseifner" if is_allreduce => Some(Algorithm::AllreduceHalvingDoubling),
         _ => None,
     }
 }
@@ -353,12 +363,8 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
             let Diagnostic { message, fix, .. } = of_nccl_algo(table, instead);
             return Diagnostic { message, fix, ..error };
         }
-        let plain = written.to_lowercase();
-        if ["sharp", "collnet", "nvlssharp"].iter().any(|name| plain.contains(name)) {
-            let message = "switches of the network that reduce (SHARP, CollNet) are not simulated".to_owned();
-            let help = "algorithm = \"allreduce-hierarchical\" with nvls = true below [workload.server], which reduces in \
-                        NVLink switches, or another algorithm";
-            return Diagnostic { message, fix: Some(help.into()), ..error };
+        if let Some(error) = no_algorithm::error(table, "algorithm", &written) {
+            return error;
         }
         let meant = named_algorithm(&algorithms_of(&written));
         Diagnostic { fix: meant.map(Fix::from).or(error.fix.clone()), ..error }

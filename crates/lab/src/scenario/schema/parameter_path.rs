@@ -56,7 +56,8 @@ fn last(path: &str) -> &str {
 pub(in crate::scenario) fn is_another_name(path: &str, other: &str) -> bool {
     let (written, name) = (last(path), last(other));
     let is_buffer = BUFFERS.contains(&written) && ["queue", "buffer"].contains(&name);
-    is_buffer || is_misspelt(written, name) || OTHER_NAMES.contains(&(written, name))
+    let is_other_name = |(other, known): &(&str, &str)| *known == name && written.eq_ignore_ascii_case(other);
+    is_buffer || is_misspelt(written, name) || OTHER_NAMES.iter().any(is_other_name)
 }
 
 /// The parameter of some scheme with the name `key` or a similar name. If there are several, one that accepts these
@@ -138,7 +139,18 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
 }
 
 /// Names that other tools use for parameters.
-const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
+const OTHER_NAMES: [(&str, &str); 10] = [
+    ("mtu", "payload"),
+    ("timeout", "rto"),
+    ("buffer_size", "queue"),
+    ("kmin", "ecn_kmin"),
+    ("k_min", "ecn_kmin"),
+    ("kmax", "ecn_kmax"),
+    ("k_max", "ecn_kmax"),
+    ("pmax", "ecn_pmax"),
+    ("p_max", "ecn_pmax"),
+    ("xoff", "threshold"),
+];
 
 /// The known path nearest to `path`. A known path that ends with `path` is the nearest one. Otherwise it is the
 /// nearest of the known paths with the nearest last word.
@@ -146,8 +158,8 @@ pub(in crate::scenario) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Op
     if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
         return Some(whole);
     }
-    let written =
-        OTHER_NAMES.iter().find(|(other, _)| *other == last(path)).map_or(last(path), |(_, name)| name);
+    let other_name = OTHER_NAMES.iter().find(|(other, _)| last(path).eq_ignore_ascii_case(other));
+    let written = other_name.map_or(last(path), |(_, name)| name);
     let lasts: Vec<&str> = known.iter().map(|known| last(known)).collect();
     let near = nearest(written, &lasts)?;
     let same_last: Vec<&str> = known.iter().copied().filter(|known| last(known) == near).collect();

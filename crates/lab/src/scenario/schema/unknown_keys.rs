@@ -4,7 +4,7 @@ use crate::scenario::keys;
 use crate::scenario::read::document::{Item, Node};
 use crate::scenario::read::table::{Table, example, fault, name_alone, nearest};
 use crate::scenario::read::value::as_list;
-use crate::scenario::schema::parameter_path;
+use crate::scenario::schema::{cluster_words, nccl_words, parameter_path};
 use anabranch_base::{Bytes, Code, Diagnostic, Duration, Fix, Rate, is_misspelt};
 
 /// The keys that belong above all tables.
@@ -23,13 +23,33 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("nodes", "hosts"),
     ("servers", "hosts"),
     ("nodes", "servers"),
+    ("server_count", "servers"),
     ("planes", "ports"),
     ("rails", "nics"),
+    ("rail", "nics"),
+    ("hcas", "nics"),
+    ("nics_per_server", "nics"),
+    ("hcas_per_server", "nics"),
+    ("nics_per_node", "nics"),
+    ("hcas_per_node", "nics"),
+    ("gpus_per_server", "gpus"),
+    ("gpus_per_node", "gpus"),
+    ("spine_switches", "spines"),
+    ("num_spines", "spines"),
+    ("core_switches", "cores"),
+    ("leaf_uplinks", "uplinks"),
+    ("nic_speed", "link"),
+    ("nic_rate", "link"),
+    ("levels", "tiers"),
+    ("layers", "tiers"),
     ("su", "segment"),
     ("su_size", "segment"),
     ("scalable_unit", "segment"),
     ("leaf_radix", "radix"),
+    ("leaf_ports", "radix"),
     ("switch_ports", "radix"),
+    ("switch_radix", "radix"),
+    ("ports_per_switch", "radix"),
     ("nic_ports", "ports"),
     ("group_by", "by"),
     ("per", "by"),
@@ -75,9 +95,10 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     let other_kinds = keys::kinds_with(&table.name, key, own.as_ref().and_then(toml::Value::as_str));
     let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
     let meant = also_called.map(|(_, name)| *name).or_else(|| nearest(key, known));
-    let kind = own.as_ref().and_then(toml::Value::as_str);
+    let value = node.value();
+    let of_nvidia = nccl_words::hint(table, key, &value).or_else(|| cluster_words::hint(table, key, &value));
     let help = match meant {
-        _ if let Some(instead) = of_nvidia(key, kind) => Fix::text(instead),
+        _ if let Some(instead) = of_nvidia => instead,
         Some(near)
             if (also_called.is_some() || is_misspelt(key, near))
                 && let Some(given) = table.fields.get(near)
@@ -131,25 +152,6 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
 fn is_beside(one: &Node, other: &Node) -> bool {
     let (Some((line, column)), Some((other_line, other_column))) = (one.at, other.at) else { return false };
     line == other_line || column == other_column
-}
-
-/// A hint for a key of NCCL or of an NVIDIA data sheet, if another name for the key would not be enough.
-fn of_nvidia(key: &str, kind: Option<&str>) -> Option<&'static str> {
-    match (key.to_ascii_lowercase().as_str(), kind?) {
-        ("bytes" | "size", "nccl-tests") => {
-            Some("min_bytes and max_bytes; for one size both are the same, such as \"16MiB\"")
-        }
-        ("protocol" | "proto" | "nccl_proto", "nccl-tests" | "collective") => {
-            Some("algorithm = \"allreduce-nccl\", which chooses the protocol as NCCL does; it cannot be set")
-        }
-        ("nccl_algo", "nccl-tests" | "collective") => Some(
-            "algorithm; Ring, Tree and NVLS are \"allreduce-ring\", \"allreduce-double-binary-tree\" and \"allreduce-hierarchical\"",
-        ),
-        ("sus" | "scalable_units", "rails") => {
-            Some("servers, which are those of all units: their number times segment, the servers of a unit")
-        }
-        _ => None,
-    }
 }
 
 /// A hint that the key is a parameter of schemes; empty if it is not.

@@ -313,9 +313,15 @@ fn names_and_units_of_nvidia_are_refused_with_those_of_here() {
     assert_eq!(digest(&of_gpus("", &with_link)), digest(&of_gpus("nvlink = \"3600Gbps\"", ring)));
     let error = refused(&of_gpus(nvlink, ring).replace("\"reps\"", "\"uet\""));
     assert!(error.contains("write: one of \"uet-nscc\", \"uet-nscc-bitmap\""), "{error}");
-    for (other, key) in [("planes = 2", "ports = 2"), ("rails = 4", "nics = 4")] {
+    for (other, key) in [
+        (
+            "planes = 2",
+            "ports = 2 with link = \"200Gbps\", the rate of one port, for NICs of 400Gbps; ports = 2 alone for NICs of 800Gbps",
+        ),
+        ("rails = 4", "nics = 4 (did you mean \"nics\"?)"),
+    ] {
         let error = refused(&of_gpus(other, ring));
-        assert!(error.contains(&format!("\n  write: {key}")), "{error}");
+        assert!(error.ends_with(&format!("\n  write: {key}")), "{error}");
     }
 }
 

@@ -10,6 +10,7 @@ mod hpcc;
 mod json_schemas;
 mod lossless;
 mod mix;
+mod newcomers;
 mod ns3_files;
 mod numbers;
 mod other_tools;

@@ -32,8 +32,8 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""reps.cc.preset" = "hpcc""#,
-        r#"s.toml:10:1: scheme "reps" has no parameter "cc.preset", which is a parameter set of DCQCN
-  write: that for a scheme with DCQCN: themis-spraying, conweave, sr-spray, sr-ar, sr-ecmp, to-ar, dcp-dcqcn, irn-ar-dcqcn, irn-ecmp-dcqcn, rocev2, rocev2-4qp, pfc-ecmp-dcqcn, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc"#,
+        r#"s.toml:10:1: scheme "reps" has no parameter "cc.preset", which is a parameter set of DCQCN or NSCC
+  write: that for a scheme with DCQCN: themis-spraying, conweave, sr-spray, sr-ar, sr-ecmp, to-ar, dcp-dcqcn, irn-ar-dcqcn, irn-ecmp-dcqcn, rocev2, rocev2-4qp, pfc-ecmp-dcqcn, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc; or with NSCC: uet-nscc, uet-nscc-bitmap, uet-nscc-reps, uet-nscc-oblivious, uet-both, mrc, mrc-no-trim, mrc-1plane"#,
     ),
     (
         r#""reps.fabric.program.paths" = 8"#,

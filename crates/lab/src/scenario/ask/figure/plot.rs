@@ -159,7 +159,8 @@ impl Drawable {
                 return Err(table.wrong("kind", "a model has no messages", "kind = \"line\" or \"bar\""));
             }
             PlotKind::Cdf if spec.y == "cct_us" && !self.jobs => {
-                let message = "cct_us is the time of a job, and only a collective workload has jobs";
+                let message =
+                    "cct_us is the time of a job, and of workloads only collectives, traces and jobs have it";
                 return Err(table.wrong("y", message, "y = \"fct_us\" or \"slowdown\""));
             }
             PlotKind::Cdf => {
@@ -409,7 +410,7 @@ mod tests {
             (PACKETS, "kind = \"cdf\"\nper = [\"sheme\"]", "per = [\"scheme\"]"),
             (PACKETS, "kind = \"cdf\"\nschemes = [\"rep\"]", "schemes = [\"reps\"]"),
             (PACKETS, "kind = \"slowdown-by-size\"\ny = \"median\"", "y = \"mean\""),
-            (PACKETS, "kind = \"cdf\"\ny = \"cct_us\"", "only a collective workload has jobs"),
+            (PACKETS, "kind = \"cdf\"\ny = \"cct_us\"", "only collectives, traces and jobs have it"),
             (
                 PACKETS,
                 "kind = \"cdf\"\ny = \"fct_us\"\nentity = \"tor:0\"",

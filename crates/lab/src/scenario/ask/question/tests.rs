@@ -78,6 +78,17 @@ fn ends_that_answer_alike_are_told() {
     assert_eq!(search(&find, |value| bytes(value) < 100_000), (Answer::Backwards, 2, vec![]));
     assert_eq!(find.wider(true)[0], ["8MB".into(), "80000KB".into()]);
     assert_eq!(find.wider(false)[0], ["1.6KB".into(), "16KB".into()]);
+    let below = |ends: &str| self::find("workload.degree", &format!("smallest = {ends}"));
+    assert_eq!(
+        below("[-5, 5]").wider(false),
+        [[-50, -5], [-25, -5], [-10, -5]].map(|ends| ends.map(Into::into))
+    );
+    assert_eq!(below("[-5, 5]").wider(true)[0], [5.into(), 50.into()]);
+    assert_eq!(
+        below("[-50, -20]").wider(true),
+        [[-20, -2], [-20, -4], [-20, -10]].map(|ends| ends.map(Into::into))
+    );
+    assert_eq!(below("[-50, -20]").wider(false)[0], [(-500).into(), (-50).into()]);
 }
 
 #[test]

@@ -85,33 +85,89 @@ pub(in crate::scenario) fn in_league(part: &str) -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).filter(takes_part).collect()
 }
 
+/// Whether a built-in scheme has this name elsewhere, or the names of several ones begin with it.
+pub(in crate::scenario) fn is_named_otherwise(name: &str) -> bool {
+    also_called(name).is_some() || is_family(name)
+}
+
 /// Whether the names of several built-in schemes begin with `name` and a hyphen.
-pub(in crate::scenario) fn is_family(name: &str) -> bool {
+fn is_family(name: &str) -> bool {
     let prefix = format!("{name}-");
     BUILT_IN.iter().filter(|(known, _)| known.starts_with(&prefix)).count() > 1
 }
 
 /// Products whose algorithms are not published, with what comes nearest to them.
-const PRODUCTS: [(&str, &str); 3] = [
-    ("infiniband", "\"pfc-ecmp\" for static routes, or \"adaptive-roce\" for adaptive routing"),
+const PRODUCTS: [(&str, &str); 6] = [
+    ("infiniband", OF_INFINIBAND),
+    ("ib", OF_INFINIBAND),
+    ("quantum", OF_INFINIBAND),
     (
-        "spectrum-x",
+        "spectrumx",
         "\"adaptive-roce\": each switch chooses the shortest queue per packet, and NICs take packets in any order",
     ),
-    ("efa", "\"ops\" or \"uet-nscc\": packets are spread over all paths, as SRD does"),
+    ("efa", OF_SRD),
+    ("srd", OF_SRD),
 ];
+
+const OF_INFINIBAND: &str = "\"pfc-ecmp\" for static routes, or \"adaptive-roce\" for adaptive routing";
+const OF_SRD: &str = "\"ops\" or \"uet-nscc\": packets are spread over all paths, as SRD does";
+
+/// Other names, in small letters without separators, each with the scheme that is meant.
+const OTHER_NAMES: [(&str, &str); 17] = [
+    ("uec", "uet-nscc"),
+    ("ultraethernet", "uet-nscc"),
+    ("ultraethernettransport", "uet-nscc"),
+    ("nscc", "uet-nscc"),
+    ("rccc", "uet-rccc"),
+    ("spray", "ops"),
+    ("spraying", "ops"),
+    ("packetspray", "ops"),
+    ("packetspraying", "ops"),
+    ("randomspraying", "ops"),
+    ("ar", "adaptive-roce"),
+    ("adaptiverouting", "adaptive-roce"),
+    ("letflow", "flowlet"),
+    ("mprdma", "mp-rdma"),
+    ("ecmp+dcqcn", "pfc-ecmp-dcqcn"),
+    ("roce+dcqcn", "rocev2"),
+    ("ecmpdcqcn", "pfc-ecmp-dcqcn"),
+];
+
+/// Protocols of other papers, which resemble the names of schemes by accident.
+const NOT_SIMULATED: [&str; 9] =
+    ["tcp", "timely", "swift", "falcon", "drill", "conga", "hula", "ndp", "homa"];
+
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace(['-', '_', ' '], "")
+}
+
+/// The scheme that has this name elsewhere.
+fn also_called(name: &str) -> Option<&'static str> {
+    let plain = plain(name);
+    OTHER_NAMES.iter().find(|(other, _)| *other == plain).map(|(_, scheme)| *scheme)
+}
 
 /// The problem and the fix for an unknown scheme, in a scenario whose own schemes are `own`.
 pub(in crate::scenario) fn unknown(name: &str, own: &[&str]) -> (String, String) {
     let known: Vec<&str> = own.iter().copied().chain(BUILT_IN.iter().map(|(known, _)| *known)).collect();
+    if let Some(scheme) = also_called(name) {
+        return (format!("unknown scheme {name:?}"), format!("{scheme:?}"));
+    }
+    if NOT_SIMULATED.contains(&plain(name).as_str()) {
+        return (format!("{name:?} is not simulated"), format!("one of {}", list(&known)));
+    }
+    let prefix = format!("{}-", name.to_lowercase());
+    let is_known = known.iter().any(|known| known.eq_ignore_ascii_case(name));
     let family: Vec<&str> =
-        known.iter().copied().filter(|known| known.starts_with(&format!("{name}-"))).collect();
+        known.iter().copied().filter(|known| !is_known && known.starts_with(&prefix)).collect();
     let help = match (family.as_slice(), nearest(name, &known)) {
         ([_, _, ..], _) => format!("one of {}", list(&family)),
         (_, Some(near)) => format!("{near:?}"),
         (_, None) => format!("one of {}", list(&known)),
     };
-    let message = match PRODUCTS.iter().find(|(product, _)| name.to_lowercase().starts_with(product)) {
+    let product = plain(name);
+    let is_product = |(known, _): &&(&str, &str)| product.starts_with(*known);
+    let message = match PRODUCTS.iter().find(is_product) {
         Some((_, nearest)) => return (format!("{name:?} is a product and no scheme"), (*nearest).to_owned()),
         None => format!("unknown scheme {name:?}"),
     };

@@ -29,9 +29,11 @@ pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFaul
         return ParameterFault::words(path, message, format!("that for a scheme with a program: {instead}"));
     }
     if path == PRESET {
-        let message = format!("scheme {name:?} has no parameter {path:?}, which is a parameter set of DCQCN");
-        let instead = embedded::having("cc.kind", |kind| kind.as_str() == Some("dcqcn")).join(", ");
-        return ParameterFault::words(path, message, format!("that for a scheme with DCQCN: {instead}"));
+        let message =
+            format!("scheme {name:?} has no parameter {path:?}, which is a parameter set of DCQCN or NSCC");
+        let of = |kind: &str| embedded::having("cc.kind", |own| own.as_str() == Some(kind)).join(", ");
+        let instead = format!("that for a scheme with DCQCN: {}; or with NSCC: {}", of("dcqcn"), of("nscc"));
+        return ParameterFault::words(path, message, instead);
     }
     let known = parameters(scheme);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();

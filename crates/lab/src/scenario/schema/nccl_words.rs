@@ -1,0 +1,187 @@
+//! Hints for keys that are variables of NCCL or flags of nccl-tests.
+
+use crate::scenario::read::table::{Table, name_alone};
+use anabranch_base::{Bytes, Fix};
+
+const SIMPLE_MESSAGES_OF_BUFFER: u64 = 4;
+
+/// The flags of nccl-tests that are keys here: the short one, the long one and the key.
+const FLAGS: [(&str, &str, &str); 4] = [
+    ("b", "minbytes", "min_bytes"),
+    ("e", "maxbytes", "max_bytes"),
+    ("f", "stepfactor", "factor"),
+    ("i", "stepbytes", "step_bytes"),
+];
+
+/// The other flags of nccl-tests, with the reason for which there is no key.
+const IGNORED_FLAGS: [(&[&str], &str); 5] = [
+    (
+        &["n", "iters", "w", "warmup_iters", "m", "agg_iters", "a", "average", "N", "run_cycles"],
+        "a size is simulated once for each of seeds",
+    ),
+    (&["r", "root"], "a broadcast comes from rank 0"),
+    (&["o", "op", "d", "datatype", "c", "check"], "the numbers in the buffers are not simulated"),
+    (
+        &[
+            "z",
+            "blocking",
+            "G",
+            "cudagraph",
+            "p",
+            "parallel_init",
+            "C",
+            "report_cputime",
+            "R",
+            "local_register",
+        ],
+        "programs and GPU kernels are not simulated",
+    ),
+    (&["T", "timeout"], "max_time below [limits] ends a run"),
+];
+
+/// A hint for a key of `table` that is a variable of NCCL or a flag of nccl-tests.
+pub(super) fn hint(table: &Table, key: &str, value: &toml::Value) -> Option<Fix> {
+    let kind = table.get::<String>("kind").ok().flatten();
+    let is_job = matches!(kind.as_deref(), Some("nccl-tests" | "collective"));
+    let is_tests = kind.as_deref() == Some("nccl-tests");
+    match key.to_ascii_lowercase().as_str() {
+        "bytes" | "size" if is_tests => {
+            Some(Fix::text("min_bytes and max_bytes; for one size both are the same, such as \"16MiB\""))
+        }
+        "protocol" | "proto" if is_job => Some(protocol()),
+        lower => match lower.strip_prefix("nccl_") {
+            Some(name) => Some(of_variable(table, name, value)),
+            None => flag(table, key, value).filter(|_| is_tests),
+        },
+    }
+}
+
+fn protocol() -> Fix {
+    Fix::text("algorithm = \"allreduce-nccl\", which chooses the protocol as NCCL does; it cannot be set")
+}
+
+fn number(value: &toml::Value) -> Option<u64> {
+    match value {
+        toml::Value::Integer(number) => u64::try_from(*number).ok(),
+        toml::Value::Boolean(truth) => Some(u64::from(*truth)),
+        value => value.as_str()?.trim().parse().ok(),
+    }
+}
+
+/// The hint for the variable `NCCL_` + `name` in capitals.
+fn of_variable(table: &Table, name: &str, value: &toml::Value) -> Fix {
+    let number = number(value);
+    let truth = |is: bool| Some(is.to_string());
+    match name {
+        "algo" => Fix::text(
+            "algorithm; Ring, Tree and NVLS are \"allreduce-ring\", \"allreduce-double-binary-tree\" and \"allreduce-hierarchical\"",
+        ),
+        "proto" => protocol(),
+        "min_nchannels" | "max_nchannels" | "nchannels" | "min_ctas" | "max_ctas" => {
+            of_server(table, "channels", number.map(|number| number.to_string()))
+        }
+        "pxn_disable" => of_server(table, "pxn", number.and_then(|number| truth(number == 0))),
+        "p2p_pxn_level" => of_server(table, "pxn", number.and_then(|number| truth(number > 0))),
+        "nvls_enable" => of_server(table, "nvls", number.and_then(|number| truth(number > 0))),
+        "p2p_net_chunksize" => of_workload(table, "chunk", number.map(Bytes), ""),
+        "buffsize" => {
+            let message = number.map(|bytes| Bytes(bytes / SIMPLE_MESSAGES_OF_BUFFER));
+            of_workload(table, "chunk", message, ", the messages of a ring: a quarter of the buffer")
+        }
+        "ib_qps_per_connection" => match number.filter(|qps| (1..=64).contains(qps)) {
+            Some(qps) => {
+                Fix::text(format!("\"*.qps\" = {qps} below [set], over which each message is split"))
+            }
+            None => Fix::text("\"*.qps\" below [set], a number of 1 to 64"),
+        },
+        "ib_split_data_on_qps" => {
+            nothing("each message is split over the queue pairs, whose number is \"*.qps\" below [set]")
+        }
+        "ib_timeout" | "ib_retry_cnt" => Fix::text(
+            "\"*.transport.rto\" below [set], the time without an answer after which packets are sent again",
+        ),
+        "ib_tc" | "ib_sl" | "ib_fifo_tc" => Fix::text("a [[class]], the class of a job's traffic"),
+        "ib_adaptive_routing" => Fix::text(
+            "a scheme: \"adaptive-roce\" for switches that choose the shortest queue, \"pfc-ecmp\" for static routes",
+        ),
+        "ib_hca" | "socket_ifname" | "ib_disable" => Fix::text("nics below [topology], the NICs of a server"),
+        "topo_file" | "topo_dump_file" => {
+            let file = value.as_str().unwrap_or("server.xml");
+            Fix::text(format!(
+                "server = {file:?} below [topology], where NCCL_TOPO_DUMP_FILE wrote the file; hints for NCCL do not do"
+            ))
+        }
+        "cross_nic" => nothing("the rings of a job stay on their rails"),
+        "nthreads" | "launch_mode" | "ll_threshold" => nothing("GPU kernels are not simulated"),
+        "collnet_enable" | "sharp_disable" => {
+            nothing("switches of the network that reduce (SHARP, CollNet) are not simulated")
+        }
+        _ => nothing("no key stands for this variable of NCCL"),
+    }
+}
+
+fn nothing(why: &str) -> Fix {
+    Fix::text(format!("nothing: leave the line out; {why}"))
+}
+
+/// The hint for a key of the table `server` of a job.
+fn of_server(table: &Table, key: &str, value: Option<String>) -> Fix {
+    let server = match table.name.trim_matches(['[', ']']) {
+        name if name.ends_with(".server") => {
+            return value.map_or_else(|| name_alone(key, key), |value| Fix::set(key, value));
+        }
+        name if name.starts_with("workload") => format!("[{name}.server]"),
+        _ => "[workload.server]".to_owned(),
+    };
+    let line = value.map_or_else(|| key.to_owned(), |value| format!("{key} = {value}"));
+    Fix::text(format!("{line} below {server}"))
+}
+
+/// The hint for a size of a job.
+fn of_workload(table: &Table, key: &str, value: Option<Bytes>, what: &str) -> Fix {
+    let below = match table.name.trim_matches(['[', ']']) {
+        "workload" | "workload.job" => "",
+        _ => " below [workload]",
+    };
+    match value.filter(|bytes| bytes.0 > 0) {
+        Some(bytes) if below.is_empty() && what.is_empty() => Fix::set(key, format!("\"{bytes}\"")),
+        Some(bytes) => Fix::text(format!("{key} = \"{bytes}\"{below}{what}")),
+        None => Fix::text(format!("{key}{below}{what}")),
+    }
+}
+
+/// The hint for a flag of nccl-tests, such as `-b`, `--minbytes` or `ngpus`.
+fn flag(table: &Table, key: &str, value: &toml::Value) -> Option<Fix> {
+    let flag = key.trim_start_matches('-');
+    if ["g", "ngpus", "t", "nthreads"].contains(&flag) {
+        let all = "the GPUs of all processes: -g times -t times the number of processes";
+        let ranks = number(value).filter(|ranks| *ranks > 1 && table.node("ranks").is_none());
+        return Some(match (ranks, table.node("ranks")) {
+            (Some(ranks), _) => Fix::text(format!("ranks = {ranks}, if these are {all}")),
+            (None, Some(_)) => nothing("ranks has the number of all GPUs"),
+            (None, None) => Fix::text(format!("ranks, {all}; without it, all of the cluster")),
+        });
+    }
+    if let Some((_, why)) = IGNORED_FLAGS.iter().find(|(flags, _)| flags.contains(&flag)) {
+        return Some(nothing(why));
+    }
+    let long = flag.replace(['-', '_'], "");
+    let (.., meant) = FLAGS.iter().find(|(short, name, _)| *short == flag || *name == long)?;
+    if table.node(meant).is_some() {
+        return Some(Fix::text(format!("nothing in place of {key}: it follows from {meant}")));
+    }
+    let value = if *meant == "factor" { number(value).map(|number| number.to_string()) } else { size(value) };
+    Some(Fix::Rename { written: (*meant).to_owned(), name: (*meant).to_owned(), value })
+}
+
+/// A size of nccl-tests as TOML. A number without a unit is in bytes, and K, M and G are powers of 1,024.
+fn size(value: &toml::Value) -> Option<String> {
+    let text = match (number(value), value.as_str().map(str::trim)) {
+        (Some(bytes), _) => Bytes(bytes).to_string(),
+        (None, Some(text)) if text.ends_with(['K', 'M', 'G', 'k', 'm', 'g']) => {
+            format!("{}iB", text.to_ascii_uppercase())
+        }
+        (None, text) => text?.to_owned(),
+    };
+    text.parse::<Bytes>().is_ok().then(|| format!("\"{text}\""))
+}
