@@ -21,7 +21,7 @@ pub enum WorkloadSpec {
         /// Whether sender and receiver are always under different ToRs.
         cross_tor: bool,
     },
-    /// Host i sends to the host half the fabric away.
+    /// Each of the first `senders` hosts sends one message to the host half the fabric away.
     Tornado {
         /// The length of a message.
         bytes: Bytes,

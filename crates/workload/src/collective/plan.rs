@@ -88,7 +88,7 @@ pub(super) struct Planner {
     chunk: u64,
     step: u32,
     switch: bool,
-    /// For each rank, earlier sends to that rank for which its sends in the present step wait too.
+    /// For each rank, the earlier sends to it. All sends of the rank in the present step wait for them as well.
     earlier: BTreeMap<u32, Vec<u32>>,
     /// The position of each send among the chunks of its transfer.
     positions: Vec<u32>,

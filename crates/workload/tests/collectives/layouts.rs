@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The number of contributions of each rank to each byte of each rank's buffer.
 type Data = Vec<Vec<Vec<u8>>>;
 
-/// The data after all steps of a plan. A rank sends the data that it had before the step.
+/// The data after all steps of a plan. In each step, a rank sends the data that it had before the step.
 fn after(plan: &Plan, start: Data) -> Data {
     let mut data = start;
     let last = plan.sends.last().map_or(0, |send| send.step);
