@@ -157,7 +157,7 @@ impl Cluster {
     }
 
     /// The predicted time in µs of an AllReduce by rings, double binary trees, or NVLS (`AllreduceHierarchical`).
-    /// `None` for all other algorithms. `None` also for NVLS with a protocol other than Simple or without channels.
+    /// `None` for all other algorithms, and for NVLS if the protocol is not Simple or if there are no NVLS channels.
     pub fn allreduce_us(&self, algorithm: Algorithm, protocol: Protocol, bytes: u64) -> Option<f64> {
         let data = bytes as f64 / 1e3;
         let (latency, bandwidth) = match (algorithm, self.switched) {

@@ -14,10 +14,10 @@ pub(super) struct Incasts<'a> {
 }
 
 impl Incasts<'_> {
-    /// The expected number of messages.
+    /// The expected number of messages in all incasts together.
     ///
     /// # Errors
-    /// The degree or the length is out of range.
+    /// The degree or the length of a message is out of range.
     pub(super) fn expected(&self) -> Result<f64, WorkloadError> {
         let (degree, hosts) = (self.spec.degree, self.hosts);
         if degree == 0 || degree >= hosts {

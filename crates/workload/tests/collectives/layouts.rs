@@ -38,7 +38,7 @@ fn own(ranks: usize, bytes: u64) -> Data {
 }
 
 /// A layout of servers. `servers` has the number of ranks of each server, and each rank of a server is on its own
-/// rail. If the number of channels is odd, rings alternate.
+/// rail. If the number of channels is odd, rings visit the ranks of every second server in reverse.
 fn layout(servers: &[u32], channels: u32, switch: bool) -> Layout {
     let places = servers
         .iter()
