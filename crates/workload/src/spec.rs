@@ -189,9 +189,9 @@ impl WorkloadSpec {
         }
     }
 
-    /// The description of the workload in the title of a figure: `permutation of 8MiB from 64 of them`. `hosts` is
-    /// the number of all hosts, if it is known. `is_swept` tells whether a path is swept. The description leaves out
-    /// a length, a degree or an algorithm that is swept.
+    /// The description of the workload in the title of a figure: `permutation of 8MiB from 64 of them`, where `them`
+    /// are the fabric's hosts. `hosts` is the number of all hosts, if it is known. `is_swept` tells whether a path is
+    /// swept. The description leaves out a length, a degree or an algorithm that is swept.
     pub fn describe(&self, hosts: Option<u32>, is_swept: &dyn Fn(&str) -> bool) -> String {
         let bytes = |bytes: &Bytes| match is_swept("workload.bytes") {
             true => String::new(),
