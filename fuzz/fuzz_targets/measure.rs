@@ -15,7 +15,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Runs of two schemes, sizes and seeds, each with a message and a point of a curve.
+/// Runs of two schemes, two sizes and two seeds. Each run has a message and a point of a curve.
 fn results() -> ResultSet {
     let mut set = ResultSet::default();
     for scheme in ["reps", "ops"] {

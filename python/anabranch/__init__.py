@@ -286,7 +286,7 @@ class Checked:
     def __init__(self, job: _anabranch.Job) -> None:
         #: The warnings about the scenario, a sentence each.
         self.warnings: list[str] = job.warnings()
-        #: The names of the runs without the baselines, which are the runs without faults for comparison.
+        #: The names of all runs except baselines. A baseline is a run without faults, for comparison with other runs.
         self.runs: list[str] = [job.name(index) for index in range(job.actual())]
         #: The resolved scenario, as TOML with every default.
         self.resolved: str = job.resolved()

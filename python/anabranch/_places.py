@@ -94,8 +94,8 @@ class Bucket:
             job.claim(Path(scratch))
             plan = job.resolved().encode()
             if (there := self._plan()) is None:
-                # The plan is written last, and only if there is none. A plan that another machine has written meanwhile is
-                # compared with this one.
+                # The plan is written last, and only if there is none. If another machine has written a plan meanwhile,
+                # its plan is compared with the plan of this machine.
                 self._upload(Path(scratch), "", but=PLAN)
                 try:
                     self._store.put(PLAN, plan, mode="create")

@@ -1,5 +1,5 @@
-//! Load balancers written in Python. Each call takes the interpreter's lock, so they are for learning and too slow
-//! for large fabrics.
+//! Load balancers written in Python. They are for learning. For large fabrics they are too slow, because each call
+//! takes the interpreter's lock.
 
 use anabranch_sim::proto::lb::LoadBalancer;
 use anabranch_sim::scenario::Registry;

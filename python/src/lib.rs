@@ -80,7 +80,7 @@ fn read(
         if scenario.title == shown
             && let Some(name) = Path::new(shown).file_name()
         {
-            // The title is the name of the file without its folder.
+            // A scenario without a title has the name of its file as title, without the folder.
             scenario.title = name.to_string_lossy().into_owned();
         }
         // With a self-contained scenario, a folder of results contains everything that is needed to reproduce the

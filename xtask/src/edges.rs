@@ -73,7 +73,7 @@ pub fn read(root: &Path) -> Result<Metadata> {
     command.manifest_path(root.join("Cargo.toml")).no_deps().exec().context("cargo metadata failed")
 }
 
-/// Fails if a crate of the workspace depends on one on which it may not depend.
+/// Fails if a crate of the workspace depends on a workspace crate that the table does not permit.
 pub fn check(metadata: &Metadata) -> Result<()> {
     let wrong = violations(&graph(metadata));
     if !wrong.is_empty() {

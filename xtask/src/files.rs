@@ -1,5 +1,5 @@
-//! Limits on the sizes of files, for the sake of readers and of clones. Files of production code have a lower limit
-//! (see `lengths`).
+//! Limits on the sizes of files, for the sake of readers and of clones. Stricter limits apply to the lengths of files
+//! of production code (see `lengths`).
 
 use anyhow::{Context, Result, bail};
 use std::path::Path;

@@ -31,7 +31,8 @@ struct Term {
     /// Identifiers that may not be declared as modules, and so as files.
     #[serde(default)]
     modules: Vec<String>,
-    /// Words and phrases, in lower case, that may not occur in comments in any case.
+    /// Words and phrases that may not occur in comments. They are in lower case here, and comments are searched for
+    /// them without regard to case.
     #[serde(default)]
     comments: Vec<String>,
     /// The crates in which the words have this meaning. Empty for all crates.

@@ -120,7 +120,7 @@ fn number_after(text: &str, before: &str) -> Option<u64> {
     rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
 }
 
-/// The cases whose cost exceeds the stored one, or that have no stored cost.
+/// The cases whose cost exceeds the stored cost by more than [`TOLERANCE`], or that have no stored cost.
 fn grown(stored: &BTreeMap<String, f64>, counted: &BTreeMap<String, f64>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (case, now) in counted {

@@ -24,7 +24,7 @@ pub fn findings(sources: &[Source]) -> Findings {
     found
 }
 
-/// A table with the share of doc lines that begin with one of [`OPENINGS`], in each crate and in all.
+/// A table with the share of doc lines that begin with one of [`OPENINGS`], in each crate and in all crates together.
 pub fn table(sources: &[Source]) -> String {
     let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for source in sources {

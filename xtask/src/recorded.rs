@@ -14,7 +14,7 @@ pub type Findings = BTreeMap<String, Finding>;
 pub struct Finding {
     /// The size of the violation, or the number of times that it occurs.
     pub count: usize,
-    /// For the error text.
+    /// The places of the violation, as the error text names them.
     pub places: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ pub struct Finding {
 pub struct Check {
     /// The name of the check's table in the record.
     pub name: &'static str,
-    /// For the error text.
+    /// The rule that is checked, as the error text states it.
     pub rule: &'static str,
     /// Whether the record's entry with the first name permits a violation with the second name.
     pub covers: fn(&str, &str) -> bool,

@@ -433,7 +433,7 @@ impl Poisson<'_> {
 enum Receivers {
     /// All other hosts have the same probability.
     Uniform { hosts: u32 },
-    /// The receiver is in another data centre with probability `inter`, and otherwise in the sender's own.
+    /// The receiver is in another data centre with probability `inter`, and otherwise in the sender's data centre.
     ByDc { hosts: u32, of_dc: u32, inter: f64 },
 }
 

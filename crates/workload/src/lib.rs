@@ -271,7 +271,7 @@ pub struct Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
     /// The gate opens once, for all its messages, after this number of activations. In a connection matrix, the
-    /// number is 1 for `oneshot` and the count of a `barrier`.
+    /// number is 1 for `oneshot`, and the file states it for a `barrier`.
     After(u32),
     /// The gate opens at each activation, for its next message (`multishot`).
     Each,

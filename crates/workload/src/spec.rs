@@ -21,7 +21,7 @@ pub enum WorkloadSpec {
         /// Whether sender and receiver are always under different ToRs.
         cross_tor: bool,
     },
-    /// Host i sends to the host half the fabric away.
+    /// Each of the first `senders` hosts sends one message to the host half the fabric away.
     Tornado {
         /// The length of a message.
         bytes: Bytes,
@@ -189,9 +189,9 @@ impl WorkloadSpec {
         }
     }
 
-    /// The description of the workload in the title of a figure: `permutation of 8MiB from 64 of them`. `hosts` is
-    /// the number of all hosts, if it is known. `is_swept` tells whether a path is swept. The description leaves out
-    /// a length, a degree or an algorithm that is swept.
+    /// The description of the workload in the title of a figure: `permutation of 8MiB from 64 of them`, where `them`
+    /// are the fabric's hosts. `hosts` is the number of all hosts, if it is known. `is_swept` tells whether a path is
+    /// swept. The description leaves out a length, a degree or an algorithm that is swept.
     pub fn describe(&self, hosts: Option<u32>, is_swept: &dyn Fn(&str) -> bool) -> String {
         let bytes = |bytes: &Bytes| match is_swept("workload.bytes") {
             true => String::new(),

@@ -94,8 +94,8 @@ pub(super) fn instant(word: &str, what: &str, unit: Duration) -> Result<Time, St
 
 /// The latest start time that a file may have (106 days), so that sums of times stay in range.
 const LATEST: u128 = i64::MAX as u128;
-/// The number of digits after the decimal point that are read, which is more than any unit needs. A numerator with this
-/// number of digits, times any unit, fits into 128 bits.
+/// The number of digits after the decimal point that are read, which is more than any unit needs. A whole number with
+/// so many digits, times any unit in picoseconds, fits into 128 bits.
 const FRACTION_DIGITS: usize = 19;
 
 /// Splits `digits` before position `point`. If the position is outside of the digits, zeros are added up to it.

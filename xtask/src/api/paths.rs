@@ -100,7 +100,7 @@ impl Libraries {
         }
     }
 
-    /// Adds an item and its implementations. The item is listed under `name`, or under its own name without one.
+    /// Adds an item and its implementations. The item is listed under `name`, or under its own name if `name` is none.
     fn list_item(
         &self,
         module: &Module,

@@ -7,7 +7,7 @@ use std::slice;
 use syn::visit::{self, Visit};
 use syn::{ImplItem, Item, UseTree};
 
-/// The siblings that each module of a folder uses. Each has the file and the path of one use as evidence.
+/// The siblings that each module of a folder uses. Each sibling has the file and the path of one use as evidence.
 pub type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The uses between the modules of each folder. A folder is a module that has submodules.

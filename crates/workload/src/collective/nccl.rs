@@ -23,7 +23,7 @@ impl Protocol {
     /// All protocols.
     pub const ALL: [Protocol; 3] = [Protocol::Ll, Protocol::Ll128, Protocol::Simple];
 
-    /// The name in NCCL.
+    /// The protocol's name in NCCL.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Ll => "LL",
@@ -51,8 +51,8 @@ pub struct Cluster {
     pub nodes: u32,
     /// The channels of rings and trees.
     pub channels: Channels,
-    /// The channels of NVLS. Each is led by a different GPU of the server. None if the NVLink switch cannot reduce,
-    /// or if there would be fewer than two channels.
+    /// The channels of NVLS. In each server, every channel is led by a different GPU. None if the NVLink switch cannot
+    /// reduce, or if there would be fewer than two channels.
     pub switched: Option<Channels>,
 }
 
@@ -92,8 +92,8 @@ const SWITCHED_MOST: [f64; 3] = [0.0, 57.7, 45.5];
 const SWITCHED_SHARE: f64 = 0.85;
 /// The bandwidth of trees as a share of that of rings.
 const TREE_SHARE: f64 = 0.92;
-/// The correction of a tree's bandwidth (`treeCorrectionFactor`), for the protocols LL, LL128 and Simple. Each row has
-/// one factor for each power of two from 64 B to 256 MiB.
+/// The correction of a tree's bandwidth (`treeCorrectionFactor`), for the protocols LL, LL128 and Simple. Each protocol
+/// has one factor for each power of two from 64 B to 256 MiB.
 const TREE_SHARES: [[f64; 23]; 3] = [
     [
         1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
@@ -109,9 +109,9 @@ const TREE_SHARES: [[f64; 23]; 3] = [
     ],
 ];
 
-/// The channels within a server whose GPUs have this NVLink bandwidth. NCCL's search considers the highest speed that
-/// fits and all speeds down to half of that speed. The search takes the speed with the largest total bandwidth. Each
-/// fast channel is then split into two channels of half the speed.
+/// The channels within a server whose GPUs have the NVLink bandwidth `nvlink` in GB/s. NCCL's search considers the
+/// highest speed that fits and all speeds down to half of that speed. The search takes the speed with the largest
+/// total bandwidth. If the channels are fast, each is then split into two channels of half the speed.
 fn channels_in_server(nvlink: f64) -> Channels {
     let of = |speed: f64| Channels { count: libm::floor(nvlink / speed).max(1.0), speed };
     let first = NVLINK_SPEEDS.into_iter().find(|speed| *speed <= nvlink).unwrap_or(nvlink);
@@ -128,8 +128,8 @@ fn channels_in_server(nvlink: f64) -> Channels {
 }
 
 impl Cluster {
-    /// The cluster of a layout. The layout's rate of NVLink must be the one that NCCL assumes, which is 20.6 GB/s for a
-    /// Hopper link of 25 GB/s.
+    /// The cluster of a layout. The layout's rate of NVLink must be the rate that NCCL assumes. NCCL assumes 20.6 GB/s
+    /// for each Hopper link of 25 GB/s.
     pub fn of(layout: &Layout) -> Self {
         let [nic, nvlink] = layout.rates().map(|rate| rate.0 as f64 / 8e9);
         let (ranks, nodes) = (layout.ranks(), layout.servers());
@@ -156,8 +156,8 @@ impl Cluster {
         Cluster { ranks, nodes, channels, switched: has_switch.then_some(switched) }
     }
 
-    /// The predicted time of an AllReduce in µs. `None` for combinations that NCCL does not have (NVLS with another
-    /// protocol than Simple, or without channels of NVLS), and for other algorithms.
+    /// The predicted time in µs of an AllReduce by rings, double binary trees, or NVLS (`AllreduceHierarchical`).
+    /// `None` for all other algorithms, and for NVLS if the protocol is not Simple or if there are no NVLS channels.
     pub fn allreduce_us(&self, algorithm: Algorithm, protocol: Protocol, bytes: u64) -> Option<f64> {
         let data = bytes as f64 / 1e3;
         let (latency, bandwidth) = match (algorithm, self.switched) {

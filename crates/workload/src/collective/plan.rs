@@ -88,7 +88,8 @@ pub(super) struct Planner {
     chunk: u64,
     step: u32,
     switch: bool,
-    /// For each rank, earlier sends to that rank for which its sends in the present step wait too.
+    /// For each rank, earlier sends to the rank. In the present step, each send of the rank waits for all of them, in
+    /// addition to the sends that wrote its bytes.
     earlier: BTreeMap<u32, Vec<u32>>,
     /// The position of each send among the chunks of its transfer.
     positions: Vec<u32>,

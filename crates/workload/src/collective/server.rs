@@ -112,7 +112,7 @@ pub(crate) enum Transfer {
     Message(MessageId),
     /// A message over the network from the NIC of another rank, which is this host.
     Relayed(MessageId, HostId),
-    /// A transfer over NVLink. The receiver has the data when the step ends to which this gate belongs.
+    /// A transfer over NVLink. This gate belongs to a step at whose end the receiver has the data.
     NvLink(GateId),
 }
 
@@ -288,8 +288,8 @@ impl Ranks {
         }
     }
 
-    /// Adds a transfer of the bytes `from..from + bytes` for `dst` to the switch. When the last of all such transfers
-    /// arrives, the switch sends their sum to `dst`.
+    /// Adds a transfer from `src` to the switch, which sums the bytes `from..from + bytes` of several ranks for `dst`.
+    /// The switch sends the sum to `dst` when it has the bytes of all these ranks.
     fn send_to_switch(
         &mut self,
         builder: &mut WorkloadBuilder,

@@ -14,10 +14,10 @@ pub(super) struct Incasts<'a> {
 }
 
 impl Incasts<'_> {
-    /// The expected number of messages.
+    /// The expected number of messages in all incasts together.
     ///
     /// # Errors
-    /// The degree or the length is out of range.
+    /// The degree or the length of a message is out of range.
     pub(super) fn expected(&self) -> Result<f64, WorkloadError> {
         let (degree, hosts) = (self.spec.degree, self.hosts);
         if degree == 0 || degree >= hosts {
@@ -30,8 +30,8 @@ impl Incasts<'_> {
         Ok(f64::from(degree) * self.duration.0 as f64 / self.mean_gap_ps())
     }
 
-    /// The mean time from one incast to the next, in picoseconds. As for a background, the load is the bytes of all
-    /// incasts divided by the capacity of the hosts that take part.
+    /// The mean time from one incast to the next, in picoseconds. The load is the mean bit rate of all incasts, divided
+    /// by the sum of the line rates of the hosts that take part.
     fn mean_gap_ps(&self) -> f64 {
         let bits = 8.0 * f64::from(self.spec.degree) * self.spec.bytes.0 as f64;
         bits / (self.spec.load * f64::from(self.hosts) * self.host_rate.0 as f64) * 1e12

@@ -24,8 +24,8 @@ impl Pipeline<'_> {
     /// `beside`.
     ///
     /// # Errors
-    /// There is only one data centre, some hosts do not take part in the background, or the load or the length is out
-    /// of range.
+    /// There is only one data centre, some hosts do not take part in the background, the load is out of range, or the
+    /// length of a message is 0.
     pub(super) fn expected(&self, hosts: u32, beside: f64) -> Result<f64, WorkloadError> {
         if self.fabric.dcs < 2 {
             let what = Problem::with_text(
@@ -47,7 +47,7 @@ impl Pipeline<'_> {
         Ok(f64::from(hosts) * self.duration.0 as f64 / self.interval_ps())
     }
 
-    /// The time from one micro-batch to the next, in picoseconds.
+    /// The time from one micro-batch of a stage to the next one, in picoseconds.
     fn interval_ps(&self) -> f64 {
         8.0 * self.spec.bytes.0 as f64 / (self.spec.load * self.fabric.host_rate.0 as f64) * 1e12
     }

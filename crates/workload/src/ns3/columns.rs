@@ -32,7 +32,7 @@ pub(super) fn start(content: &str, format: FlowFormat) -> Option<Time> {
     text::instant(content.split_whitespace().nth(start_column(format))?, "", SECOND).ok()
 }
 
-/// Whether the last columns can be a destination port, bytes and a start time.
+/// Whether the last three columns can be a destination port, bytes and a start time.
 pub(super) fn may_be_hpcc(words: &[&str]) -> bool {
     let whole = |word: &str, most: u64| text::whole(word, "", most).ok();
     whole(words[3], MOST_PORT).is_some()
@@ -40,14 +40,14 @@ pub(super) fn may_be_hpcc(words: &[&str]) -> bool {
         && text::instant(words[5], "", SECOND).is_ok()
 }
 
-/// Whether the last columns can be packets, a start time and a later end time.
+/// Whether the last three columns can be packets, a start time and a later end time.
 pub(super) fn may_be_rdma(words: &[&str]) -> bool {
     let instant = |word: &str| text::instant(word, "", SECOND).ok();
     text::whole(words[3], "", u64::MAX).is_ok_and(|packets| packets > 0)
         && instant(words[4]).is_some_and(|start| instant(words[5]).is_some_and(|end| end > start))
 }
 
-/// Whether a line can be read as a flow of any format, or as one of ns3-rdma with a seventh column.
+/// Whether a line can be read as a flow of any format, or as a flow of ns3-rdma with a seventh column.
 pub(super) fn is_flow(content: &str) -> bool {
     let words: Vec<&str> = content.split_whitespace().collect();
     let whole = |words: &[&str]| words.iter().all(|word| text::whole(word, "", u64::MAX).is_ok());

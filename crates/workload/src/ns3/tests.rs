@@ -76,7 +76,7 @@ fn six_columns_that_fit_two_simulators_are_refused_until_the_key_says_whose_they
     let said = |format| flows(&read(EITHER, Some(format), &by_keys(16)).unwrap());
     assert_eq!(said(FlowFormat::Ns3Rdma), [(1, 0, 10_000_000, Start::At(Time(0)))]);
     assert_eq!(said(FlowFormat::Hpcc), [(1, 0, 2, Start::At(Time(7_000_000_000_000)))]);
-    // One line that fits only one format determines the format of all.
+    // One line that fits only one format determines the format of all lines.
     let decided = |more: &str| {
         read(&format!("2\n1 0 3 10000 2 9\n{more}"), None, &by_keys(16)).unwrap().messages[0].bytes
     };

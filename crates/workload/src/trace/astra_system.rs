@@ -1,8 +1,8 @@
 //! System files of ASTRA-sim, which define how collectives are divided over the dimensions of a network.
 //!
-//! A collective among all ranks is cut into parts of equal size, about `preferred-dataset-splits` of them. Each part
-//! goes through the dimensions one after the other, beginning with the dimension that varies fastest
-//! (`Sys::generate_collective`). Each collective within a dimension is a phase of the part. With `localBWAware`, an
+//! A collective among all ranks is cut into about `preferred-dataset-splits` parts. They have equal sizes, except for a
+//! shorter last part. Each part goes through the dimensions one after the other, beginning with the dimension that
+//! varies fastest (`Sys::generate_collective`). Each collective within a dimension is a phase. With `localBWAware`, an
 //! AllReduce is a ReduceScatter in each dimension except the last, an AllReduce in the last dimension, and AllGathers
 //! in reverse order. With `baseline`, an AllReduce is divided into one AllReduce per dimension. An AllGather, a
 //! ReduceScatter and an AllToAll are always divided into one collective of their kind per dimension. A Broadcast, and
@@ -27,7 +27,7 @@ pub struct System {
     pub dims: Vec<u32>,
     /// The algorithms of AllReduce, AllGather, ReduceScatter and AllToAll in each dimension.
     algorithms: [Vec<Implementation>; 4],
-    /// The number by which the bytes of a collective are divided for the size of a part.
+    /// The size of a part is the size of the collective divided by this number.
     splits: u32,
     /// The largest number of parts in the same phase at a time.
     active: u32,

@@ -6,7 +6,7 @@ use crate::{MAX_MESSAGES, WorkloadError};
 use anabranch_base::{Duration, Fix, Problem};
 use std::collections::BTreeMap;
 
-/// The nodes of all ranks.
+/// The nodes of all ranks, and the collectives in which the nodes take part.
 #[derive(Debug, Default)]
 pub struct Graph {
     pub ranks: Vec<Vec<Node>>,
@@ -58,8 +58,8 @@ pub enum Op {
         /// The node that sends the message, which is one of [`Node::after`].
         send: u32,
     },
-    /// The node takes part in the collective with this number. It ends when all of the rank's sends are acknowledged
-    /// and all of its receives have arrived.
+    /// The node takes part in the collective with this number. It ends when all messages of the collective from the
+    /// rank are acknowledged and all messages of the collective to the rank have arrived.
     Collective(u32),
 }
 
@@ -102,7 +102,7 @@ impl Naming<'_> {
         }
     }
 
-    /// The node that sends the message which `rank` receives. `sent` is the next send with that tag.
+    /// The node that sends the message which `rank` receives. `sent` is the next send of rank `from` with the same tag.
     fn matching_send(
         &self,
         rank: u32,
@@ -351,7 +351,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The nodes that wait for each node.
+    /// For each node, the nodes that wait for it.
     pub fn followers(&self) -> PerNode<Followers> {
         let of_rank = |nodes: &Vec<Node>| {
             let mut followers: Vec<Followers> = nodes.iter().map(|_| Followers::default()).collect();
@@ -368,8 +368,8 @@ impl Graph {
 /// The nodes of a rank that wait for a given node.
 #[derive(Clone, Debug, Default)]
 pub struct Followers {
-    /// The nodes that wait until that node has ended.
+    /// The nodes that wait until the given node has ended.
     pub over: Vec<u32>,
-    /// The nodes that wait until that node has begun.
+    /// The nodes that wait until the given node has begun.
     pub begun: Vec<u32>,
 }

@@ -220,8 +220,8 @@ impl TraceSpec {
     }
 }
 
-/// The order in which ranks are numbered. The groups of the kind named first have neighbouring ranks. The groups of
-/// the kind named last have the largest stride.
+/// The order of the kinds of parallelism by which ranks are numbered. Groups of the first kind consist of neighbouring
+/// ranks. Groups of the last kind have the largest distance between their ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankOrder {

@@ -157,7 +157,7 @@ struct BarrierUse {
     /// The node after which all thread blocks continue.
     node: u32,
     arrived: usize,
-    /// The number of thread blocks that take part, as the last arrived one states it.
+    /// The number of thread blocks that take part, as the thread block that arrived last states it.
     expected: Option<usize>,
 }
 
@@ -483,7 +483,8 @@ impl<'a> Reader<'a> {
         found.ok_or_else(|| self.wrong(at, format!("its thread block has no channel {number} of that kind")))
     }
 
-    /// The queue pair of the first channel of the operation's kind to a rank. The channel's signals use it too.
+    /// The queue pair of the first channel of the operation's kind to a rank. Signals of the channel also use this
+    /// queue pair.
     fn channel_to(&self, at: Position, rank: u32) -> u32 {
         let Some(kind) = at.op.channel_type else { return 0 };
         let others = at.gpu.connected_to(kind);

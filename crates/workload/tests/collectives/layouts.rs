@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The number of contributions of each rank to each byte of each rank's buffer.
 type Data = Vec<Vec<Vec<u8>>>;
 
-/// The data after all steps of a plan. A rank sends the data that it had before the step.
+/// The data after all steps of a plan. In each step, a rank sends the data that it had before the step.
 fn after(plan: &Plan, start: Data) -> Data {
     let mut data = start;
     let last = plan.sends.last().map_or(0, |send| send.step);
@@ -38,7 +38,7 @@ fn own(ranks: usize, bytes: u64) -> Data {
 }
 
 /// A layout of servers. `servers` has the number of ranks of each server, and each rank of a server is on its own
-/// rail. If the number of channels is odd, rings alternate.
+/// rail. If the number of channels is odd, rings visit the ranks of every second server in reverse.
 fn layout(servers: &[u32], channels: u32, switch: bool) -> Layout {
     let places = servers
         .iter()

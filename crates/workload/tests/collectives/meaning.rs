@@ -90,7 +90,8 @@ fn no_dependency_can_be_left_out_unless_another_implies_it() {
 
 #[test]
 fn an_all_to_all_keeps_its_connections_busy() {
-    // Each acknowledgement starts the next message. All messages except the first ones are therefore started by a gate.
+    // The first `connections` messages of a rank start immediately. An acknowledgement starts each further message, so
+    // these are started by a gate.
     for connections in 1..7 {
         let collective = Collective::new(Algorithm::Alltoall, 8, 80, 1, connections);
         let gates = &collective.workload.gates;

@@ -1,4 +1,5 @@
-//! A run of a collective's messages without a network. The data are the sets of contributing ranks.
+//! A run of a collective's messages without a network. The data of a rank are the numbers of contributions that each
+//! rank has made to it.
 
 use anabranch_base::Bytes;
 use anabranch_base::{HostId, MessageId, Rate, Stream};
@@ -171,8 +172,8 @@ impl Collective {
         false
     }
 
-    /// The correct data of `rank` at the end. Each entry has the first and the last cut of a range, and the ranks that
-    /// must have contributed to it.
+    /// The correct data of `rank` after the collective. Each entry has the first and the last cut of a range, and for
+    /// each rank the number of its contributions to the range.
     fn expected(&self, rank: usize) -> Vec<(usize, usize, Vec<u8>)> {
         let cut = |byte: u64| self.cuts.binary_search(&byte).unwrap();
         let block =

@@ -123,7 +123,7 @@ pub struct Operation {
     pub src_buff: Vec<Chunk>,
     #[serde(default)]
     pub dst_buff: Vec<Chunk>,
-    /// The channels, as positions among the thread block's channels of that kind.
+    /// The channels, as positions among the thread block's channels of the kind `channel_type`.
     #[serde(default)]
     pub channel_ids: Vec<usize>,
     pub channel_type: Option<ChannelKind>,
@@ -135,7 +135,7 @@ pub struct Operation {
     pub tbg_info: Option<Group>,
 }
 
-/// Consecutive chunks of a buffer of the GPU itself or of another one.
+/// Consecutive chunks of a buffer of the GPU itself or of another GPU.
 #[derive(Deserialize)]
 pub struct Chunk {
     #[serde(rename = "type")]

@@ -125,8 +125,7 @@ impl Header {
         }
         let model = u64::from(tensor) * u64::from(stages);
         if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
-            // The proposed number is a multiple that also contains whole groups of experts, so that it causes no
-            // further error.
+            // The proposed number of ranks also contains whole expert groups, so that it causes no further error.
             let step = model * u64::from(expert);
             let near = (u64::from(ranks) / step).max(1) * step;
             let problem =
