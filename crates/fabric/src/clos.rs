@@ -281,8 +281,8 @@ impl Shape {
     }
 }
 
-/// The distribution of a spine's uplinks over the cores. Both the cores and the spines of a group are assigned to
-/// stripes in rotation. A spine is connected to the cores of its own stripe.
+/// The distribution of a spine's uplinks over the cores. The cores of a plane are assigned to stripes in rotation, and
+/// so are the spines of a group. A spine is connected to the cores of its own stripe.
 struct Striping {
     stripes: u32,
     /// The number of links from a spine to each of its cores.

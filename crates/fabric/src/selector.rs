@@ -111,7 +111,7 @@ enum SetKind {
     /// The external switches, which connect data centres.
     Esw,
     Tier(u8),
-    /// All switches, by number.
+    /// All switches, numbered through all tiers.
     Switch,
     /// The nodes by their numbers in an imported file.
     Node,

@@ -256,9 +256,9 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
 }
 
 impl ClosSpec {
-    /// A warning that the uplinks of a leaf spread evenly only over far more spines than necessary, because their
-    /// number has few divisors, such as 31. The warning proposes numbers of uplinks and spines. None if there are no
-    /// better numbers.
+    /// A warning that the uplinks of a leaf spread evenly only over far more spines than necessary, because the number
+    /// of uplinks has few divisors (31, for example). The warning proposes numbers of uplinks and spines. `None` if
+    /// there are no better numbers, without a radix, and with 1 or 3 tiers.
     pub fn sparse_spines(&self, kind: ClosKind) -> Option<Problem> {
         let radix = u64::from(self.radix.filter(|_| self.tiers == 2)?);
         let shape = Shape::new(kind, self);

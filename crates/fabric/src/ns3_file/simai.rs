@@ -70,7 +70,7 @@ struct NvLinks<'a> {
 }
 
 impl NvLinks<'_> {
-    /// The GPU, then the NVSwitch.
+    /// The ends of an NVLink: the GPU, then the NVSwitch.
     fn ends(&self, link: &Link) -> Result<[u32; 2], TopologyError> {
         let [a, b] = link.ends;
         let [gpu, nvswitch] = if self.nvswitches.contains(&a) { [b, a] } else { [a, b] };
