@@ -115,7 +115,7 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// The smallest length, in packets, of the suggested buffer if the present one is too small for thresholds.
+/// The smallest buffer that is suggested, in packets.
 const ENOUGH_PACKETS: u64 = 100;
 
 pub(in crate::scenario) fn round_up(size: Bytes) -> Bytes {
