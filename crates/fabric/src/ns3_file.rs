@@ -41,9 +41,9 @@ use lines::{File, Link};
 /// by [`Servers::nvlink`](super::Servers::nvlink).
 ///
 /// A host with a cable to another host would have to forward packets of others, which hosts never do in this
-/// simulator. Such a host gets a switch of its own, without latency and without a number of the file, which takes
-/// over the host's links. The link between host and switch has no latency, and its rate is the sum of the rates of
-/// these links. A packet therefore takes one more transmission at that rate at the sender and at the receiver.
+/// simulator. Such a host gets a switch of its own, which takes over the host's links. This switch has no latency, and
+/// no number in the file. The link between host and switch has no latency either, and its rate is the sum of the rates
+/// of the host's links. A packet therefore takes one more transmission at that rate at the sender and at the receiver.
 ///
 /// # Errors
 /// The error has the file and the line. Examples are counts that do not match, a node that does not exist, a host

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 /// ECMP routes for each destination port: the shortest paths, in hops, over the links that are alive.
 ///
 /// A packet to a port of a host follows the routes to that port's ToR. For each switch and destination ToR, a table has
-/// the index (4 bytes) of a group of ports of the switch. Each distinct group is stored once. Between planes, which have
-/// no link to each other, the groups are empty.
+/// the index (4 bytes) of a group of ports of the switch. Each distinct group is stored once. Between planes, which
+/// have no link to each other, the groups are empty.
 #[derive(Clone, Debug)]
 pub struct Routing {
     tors: u32,
@@ -177,8 +177,8 @@ fn dead_ports(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<u16> {
     (0..topology.hosts).map(HostId).map(mask).collect()
 }
 
-/// A breadth-first search that starts from up to 64 destination ToRs at the same time: bit d of a word represents
-/// destination `first + d`.
+/// A breadth-first search that starts from up to 64 consecutive destination ToRs at the same time. Bit d of a word
+/// represents the ToR that is d places after the first one.
 struct Search {
     /// The first port of each switch, counted without the ports of hosts, followed by the number of switch ports.
     port_base: Vec<u32>,

@@ -314,8 +314,8 @@ fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32,
     Err(TopologyError::shape(key, Problem::with_text(message, format_args!("nothing: leave {key} out"))))
 }
 
-/// Checks that the input for a network of one tier gives no uplinks, spines, cores or oversubscription. Numbers of 0 and
-/// the default rates of uplinks are permitted, because a resolved scenario contains them.
+/// Checks that the input for a network of one tier gives no uplinks, spines, cores or oversubscription. Numbers of 0
+/// and the default rates of uplinks are permitted, because a resolved scenario contains them.
 fn without_uplinks(kind: ClosKind, input: &ClosInput) -> Result<(), TopologyError> {
     let keys = [
         ("oversubscription", input.oversubscription.is_some()),

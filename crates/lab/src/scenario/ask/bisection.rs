@@ -121,8 +121,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The next value on the good side. It follows from halving the range from the answer to the last tried value twice,
-    /// towards the answer.
+    /// The next value on the good side. It follows from halving the range from the answer to the last tried value
+    /// twice, towards the answer.
     fn nearer(&self) -> Option<f64> {
         let (last, _) = *self.tried.last()?;
         self.find.between(self.good, self.find.between(self.good, last)?)

@@ -1,5 +1,5 @@
-//! A warning about faults that last to the end of the run and after which a sender cannot reach its receiver, or not by
-//! all of its ports.
+//! A warning about faults that last to the end of the run and after which a sender cannot reach its receiver, or can
+//! reach it from only some of the sender's ports.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
