@@ -57,9 +57,9 @@ impl ClosKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpineGroup {
-    /// All leaves of a pod.
+    /// All leaves of a pod in one plane.
     Pod,
-    /// The leaves of one rail.
+    /// All leaves of a rail in one plane.
     Rail,
 }
 
@@ -130,12 +130,12 @@ impl ClosSpec {
         self.servers.div_ceil(self.segment)
     }
 
-    /// The number of NICs.
+    /// The number of NICs of all servers together.
     pub fn hosts(&self) -> u32 {
         self.servers.saturating_mul(self.nics)
     }
 
-    /// The set of leaves that share a group of spines.
+    /// The set of leaves that share a group of spines. Without rails, it is [`SpineGroup::Pod`].
     pub fn spine_group(&self) -> SpineGroup {
         self.spine_group.unwrap_or(SpineGroup::Pod)
     }
@@ -281,8 +281,8 @@ impl Shape {
     }
 }
 
-/// The distribution of a spine's uplinks over the cores. Both the cores and the spines of a group are assigned to
-/// stripes in rotation. A spine is connected to the cores of its own stripe.
+/// The distribution of a spine's uplinks over the cores. The cores of a plane are assigned to stripes in rotation, and
+/// so are the spines of a group. A spine is connected to the cores of its own stripe.
 struct Striping {
     stripes: u32,
     /// The number of links from a spine to each of its cores.

@@ -86,7 +86,7 @@ fn check_limits(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     Ok(())
 }
 
-/// Hosts, ToRs and leaves are numbered by data centre; ESW `d` belongs to data centre `d`.
+/// Hosts, ToRs and leaves are numbered in the order of their data centres; ESW `d` belongs to data centre `d`.
 pub(super) fn build(spec: &CrossDcSpec) -> Result<Topology, TopologyError> {
     check_cross_dc(spec)?;
     let CrossDcSpec { dcs, tors, leaves, hosts_per_tor, .. } = *spec;

@@ -155,7 +155,7 @@ struct Size {
 }
 
 impl Direct {
-    /// `key` is the key that determines the size, and `smaller` proposes a reduction.
+    /// `key` is the scenario's key for the size, and `smaller` is a text that proposes a smaller size.
     fn check(&self, size: &Size, key: &str, smaller: &str) -> Result<(), TopologyError> {
         check_rate("link", self.link)?;
         check_rate("host_link", self.host_link)?;
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// The sum, over all other hosts, of the links between switches on the path from the first host.
+    /// The number of links between switches on the path from host 0 to another host, summed over all other hosts.
     fn hops(t: &Topology) -> usize {
         let routing = Routing::new(t, &|_| true);
         (1..t.hosts).map(|host| t.ideal_path(&routing, HostId(0), HostId(host)).len() - 2).sum()

@@ -469,7 +469,7 @@ mod tests {
                 assert_eq!(peer, NodeId(128 + 32 + pod * 4 + core % 4));
             }
         }
-        // Aggregation switch 6 is the third of pod 1, with ToRs 4..8 below and cores 2, 6, 10, 14 above.
+        // Aggregation switch 6 is the third of pod 1, with ToRs 4 to 7 below and cores 2, 6, 10, 14 above.
         let peers = |n: u32| t.links_of(NodeId(n)).map(|l| t.ports[l as usize].peer.0).collect::<Vec<_>>();
         assert_eq!(peers(160 + 6), [132, 133, 134, 135, 194, 198, 202, 206]);
         assert_eq!(peers(128 + 1), [4, 5, 6, 7, 160, 161, 162, 163]);

@@ -1,6 +1,6 @@
 //! The fabric as a graph of directed links, and the routes through it.
 //!
-//! [`build()`] turns a [`TopologySpec`] into a [`Topology`], and a [`TopologyBuilder`] makes one from calls.
+//! [`build()`] turns a [`TopologySpec`] into a [`Topology`]. A [`TopologyBuilder`] makes a topology from calls.
 //! [`parse_topo`] reads htsim's fat-tree files into a spec, [`parse_ns3`] reads ns-3 graphs, and [`parse_astra`]
 //! reads networks of ASTRA-sim. [`Routing`] holds the equal-cost routes, and [`Selector`] names links and switches.
 

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 pub enum GroupBy {
     /// The plane of the switch at an end of the link.
     Plane,
-    /// The rail of the NICs below the lower end of the link.
+    /// The rail of the NIC or switch at the lower end of the link. A switch has a rail if all NICs below it have this
+    /// rail.
     Rail,
 }
 
@@ -27,7 +28,8 @@ pub struct LinkGroup {
 }
 
 impl Selector {
-    /// The links that the selector names in `topology`, grouped. The groups are in the order of their numbers.
+    /// The links that the selector names in `topology`, grouped by plane or by rail. The groups are ordered by the
+    /// number of the plane or rail.
     ///
     /// # Errors
     /// The topology does not have such links, or one of them belongs to no plane or rail.

@@ -25,8 +25,8 @@ use lines::{File, Link};
 /// | SimAI | `nodes gpus_per_server nvswitches switches links gpu_type` | with units |
 ///
 /// The header gives the number of cables. Lines after that number of cables are ignored, as in the simulators, whether
-/// they are prose or further cables, about which [`warnings`](super::warnings) warns. Nodes are numbered from 0, hosts
-/// and switches in any order. Hosts become hosts 0, 1 ... in the order of their numbers in the file.
+/// they are prose or further cables. [`warnings`](super::warnings) reports further cables. Nodes are numbered from 0,
+/// hosts and switches in any order. Hosts become hosts 0, 1 ... in the order of their numbers in the file.
 /// [`Topology::host_file_ids`] keeps the numbers of hosts, and [`Switch::file_id`] keeps the numbers of switches. A
 /// switch with hosts is a ToR (tier 1); any other switch is one tier above its lowest neighbour. The error rate becomes
 /// [`Port::loss`](super::Port::loss) of both directions. The file contains no switch latency; every switch of the file
@@ -41,9 +41,9 @@ use lines::{File, Link};
 /// by [`Servers::nvlink`](super::Servers::nvlink).
 ///
 /// A host with a cable to another host would have to forward packets of others, which hosts never do in this
-/// simulator. Such a host gets a switch of its own, without latency and without a number of the file, which takes
-/// over the host's links. The link between host and switch has no latency, and its rate is the sum of the rates of
-/// these links. A packet therefore takes one more transmission at that rate at the sender and at the receiver.
+/// simulator. Such a host gets a switch of its own, which takes over the host's links. This switch has no latency, and
+/// no number in the file. The link between host and switch has no latency either, and its rate is the sum of the rates
+/// of the host's links. A packet therefore takes one more transmission at that rate at the sender and at the receiver.
 ///
 /// # Errors
 /// The error has the file and the line. Examples are counts that do not match, a node that does not exist, a host

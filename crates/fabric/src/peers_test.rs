@@ -12,8 +12,8 @@ fn data() -> Option<PathBuf> {
     folder
 }
 
-/// File name, hosts, tiers, oversubscription, hosts per ToR if it is not the default, rate in Gb/s, and the switches
-/// of each tier.
+/// File name, hosts, tiers, oversubscription, hosts per ToR if not the default, rate in Gb/s, and the number of
+/// switches of each tier.
 type Row = (&'static str, u32, u32, u32, Option<u32>, u64, [usize; 3]);
 
 const FILES: &[Row] = &[

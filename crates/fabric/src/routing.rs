@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 /// ECMP routes for each destination port: the shortest paths, in hops, over the links that are alive.
 ///
-/// A packet to a port of a host follows the routes to that port's ToR. A table of 4 bytes per (switch, destination
-/// ToR) refers to the port groups, and each distinct group is stored once. Between planes, which have no link to each
-/// other, the groups are empty.
+/// A packet to a port of a host follows the routes to that port's ToR. For each switch and destination ToR, a table has
+/// the index (4 bytes) of a group of ports of the switch. Each distinct group is stored once. Between planes, which
+/// have no link to each other, the groups are empty.
 #[derive(Clone, Debug)]
 pub struct Routing {
     tors: u32,
@@ -48,7 +48,7 @@ impl Routing {
         let mut interner = BTreeMap::from([(Vec::new(), 0)]);
         for first in (0..tors).step_by(64) {
             search.run(first, tors.min(first + 64));
-            // A switch that has not been reached has no path to these ToRs, such as a switch of another plane.
+            // A switch that has not been reached, such as a switch of another plane, has no path to these ToRs.
             for switch in (0..topology.switches.len()).filter(|&switch| search.seen[switch] != 0) {
                 for (destinations, ports) in search.classes(switch) {
                     let group = routing.intern(&mut interner, ports);
@@ -73,7 +73,7 @@ impl Routing {
         &self.groups[at + 1..at + 1 + len]
     }
 
-    /// The row of the table for switch `switch_index`, with an entry per destination ToR.
+    /// The row of the table for switch `switch_index`. Entry `d` identifies the group of ports to destination ToR `d`.
     #[inline]
     pub fn row(&self, switch_index: usize) -> &[u32] {
         let tors = self.tors as usize;
@@ -111,8 +111,8 @@ impl Routing {
 
     /// The ports of `dst` at the least distance from the switch `from`, as a mask in which bit `p` is port `p`. No bit
     /// is set if no port can be reached. Only ports in the mask `among` count, so that a sender can leave out ports
-    /// that it knows to be dead. Ports whose links were not alive when the routes were made are left out too. If all
-    /// ports in `among` had dead links then, none is left out.
+    /// that it knows to be dead. Ports whose links were not alive when the routes were made are left out too. If this
+    /// applies to all ports in `among`, none is left out.
     ///
     /// With planes, only the port in the plane of the switch can be reached. Without planes, several ports may be at
     /// the least distance.
@@ -177,8 +177,8 @@ fn dead_ports(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<u16> {
     (0..topology.hosts).map(HostId).map(mask).collect()
 }
 
-/// A breadth-first search that starts from up to 64 destination ToRs at the same time: bit d of a word represents
-/// destination `first + d`.
+/// A breadth-first search that starts from up to 64 consecutive destination ToRs at the same time. Bit d of a word
+/// represents the ToR that is d places after the first one.
 struct Search {
     /// The first port of each switch, counted without the ports of hosts, followed by the number of switch ports.
     port_base: Vec<u32>,

@@ -27,7 +27,7 @@ use std::str::FromStr;
 /// | `rail:3` | the uplinks of the NICs with this number in their servers |
 /// | `tor-uplinks`, `agg-uplinks` ... | the links of `/up` of all switches of a tier |
 /// | `host-links`, `nic-links` | the uplinks of all hosts |
-/// | `nic-links:plane:1` | the uplinks of all hosts in a plane |
+/// | `nic-links:plane:1` | the uplinks in plane 1 of all hosts |
 /// | `plane:2` | all links of a plane, in both directions |
 /// | `plane:2/tor:0/up`, `plane:2/tor-uplinks` ... | the links of switches, which are numbered within the plane |
 /// | `tor-uplinks:3%`, `tor-uplinks:4` | this share of the cables (rounded, at least one; 100 % is every link), or this number of them |
@@ -111,7 +111,7 @@ enum SetKind {
     /// The external switches, which connect data centres.
     Esw,
     Tier(u8),
-    /// All switches, by number.
+    /// All switches, numbered through all tiers.
     Switch,
     /// The nodes by their numbers in an imported file.
     Node,

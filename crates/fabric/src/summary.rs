@@ -21,7 +21,7 @@ pub struct FabricSummary {
 /// A tier of switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TierSummary {
-    /// The name of the tier: `tor`.
+    /// The name of the tier, such as `tor`.
     pub word: String,
     /// The number of switches.
     pub switches: u32,

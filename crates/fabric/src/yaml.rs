@@ -66,7 +66,7 @@ impl<'a> YamlDocument<'a> {
         self.root.data.as_mapping_get(key).map(YamlNode::of)
     }
 
-    /// The list at a key, which has an entry per dimension.
+    /// The entries of the list at a key of the top level.
     ///
     /// # Errors
     /// The key is missing, or its value is not a list or is empty. The error shows `example`, a list that the key could

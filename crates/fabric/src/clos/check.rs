@@ -256,9 +256,9 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
 }
 
 impl ClosSpec {
-    /// A warning that the uplinks of a leaf spread evenly only over far more spines than necessary, because their
-    /// number has few divisors, such as 31. The warning proposes numbers of uplinks and spines, if there are better
-    /// ones. Otherwise, a warning that the last segment has a quarter of the servers of the others or fewer.
+    /// A warning about switches that are hardly used, with better numbers. The uplinks of a leaf may spread evenly only
+    /// over far more spines than necessary, because their number has few divisors (31, for example), or the last segment
+    /// may have a quarter of the servers of the others or fewer.
     pub fn sparse_spines(&self, kind: ClosKind) -> Option<Problem> {
         self.few_ports_of_spines(kind).or_else(|| self.few_servers_in_last_segment())
     }

@@ -172,7 +172,6 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
         ClosKind::Rails | ClosKind::MultiPlane | ClosKind::DcnPlus => 1.0,
     });
     let (uplink, core_link, of_leaf) = (spec.uplink, spec.core_link, spec.uplinks);
-    // The links down and the links up of a spine.
     let spine_links = |spines: u32| {
         let down = f64::from(shape.group_leaves()) * f64::from(of_leaf / spines);
         (down, quotient(down, uplink, oversubscription, core_link))
@@ -244,8 +243,8 @@ fn groups(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) {
     });
     spec.spine_group = (kind.has_rails() || group == SpineGroup::Rail).then_some(group);
     spec.pod = match (kind, spec.tiers, group, input.pod) {
-        // A pod has as many leaves as a leaf has NICs, as in a fat tree. It has fewer leaves if the segments would not
-        // fill the pods with that number, or if there would be only one pod.
+        // In each plane, a pod has as many leaves as a leaf has NICs, as in a fat tree. It has fewer leaves if pods of
+        // that size would not divide the segments evenly, or if there would be only one pod.
         (ClosKind::MultiPlane, 3, SpineGroup::Pod, None) => {
             largest_divisor(segments, spec.segment.saturating_mul(spec.nics).min(segments / 2))
         }
@@ -285,7 +284,7 @@ fn quotient(down: f64, link: Rate, oversubscription: f64, uplink: Rate) -> f64 {
     down * link.0 as f64 / (oversubscription * uplink.0 as f64)
 }
 
-/// The number of uplinks `up`, which must be whole. `prefix` begins the keys of this tier.
+/// Returns `up`, the number of uplinks of a switch, which must be whole. The keys of the tier begin with `prefix`.
 fn whole(
     prefix: &str,
     down: f64,
@@ -315,8 +314,8 @@ fn one_of(key: &str, oversubscription: Option<f64>, uplinks: u32) -> Result<u32,
     Err(TopologyError::shape(key, Problem::with_text(message, format_args!("nothing: leave {key} out"))))
 }
 
-/// Checks that the input for a network of one tier gives no uplinks, spines, cores or oversubscription. Their default
-/// rates are permitted, because a resolved scenario contains them.
+/// Checks that the input for a network of one tier gives no uplinks, spines, cores or oversubscription. Numbers of 0
+/// and the default rates of uplinks are permitted, because a resolved scenario contains them.
 fn without_uplinks(kind: ClosKind, input: &ClosInput) -> Result<(), TopologyError> {
     let keys = [
         ("oversubscription", input.oversubscription.is_some()),

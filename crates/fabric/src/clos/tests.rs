@@ -21,7 +21,7 @@ fn tiers(t: &Topology) -> [usize; 3] {
     [1, 2, 3].map(|tier| t.tier_range(tier).len())
 }
 
-/// The number of cables that lead up from the hosts and from each tier.
+/// The numbers of cables that lead up from the hosts, from the leaves and from the spines.
 fn cables(t: &Topology) -> [usize; 3] {
     let up = |tier: u8| {
         let nodes = t.tier_range(tier).map(|i| NodeId(t.hosts + i as u32));

@@ -189,6 +189,8 @@ impl<'a> File<'a> {
         cables(switches_and_cables(&self.body).1).count()
     }
 
+    /// For each node, whether it is a switch.
+    ///
     /// # Errors
     /// The line of switches is missing, or it does not list as many different nodes as the header counts switches.
     pub(super) fn switches(&self) -> Result<Vec<bool>, TopologyError> {

@@ -1,7 +1,8 @@
 //! Servers of SimAI's topologies: GPUs, NVSwitches and the links between them.
 //!
 //! A node that is not a switch is a GPU together with its NIC. In SimAI, a packet between two GPUs of an NVSwitch
-//! crosses one NVLink to the switch and another from it, so the latency between the GPUs is the sum of both.
+//! crosses one NVLink to the switch and another from it, so the latency between the GPUs is the sum of the latencies of
+//! these two NVLinks.
 
 use super::super::error::TopologyError;
 use super::super::{NvLink, ServerParts, Servers};
@@ -70,7 +71,7 @@ struct NvLinks<'a> {
 }
 
 impl NvLinks<'_> {
-    /// The GPU, then the NVSwitch.
+    /// The ends of an NVLink: the GPU, then the NVSwitch.
     fn ends(&self, link: &Link) -> Result<[u32; 2], TopologyError> {
         let [a, b] = link.ends;
         let [gpu, nvswitch] = if self.nvswitches.contains(&a) { [b, a] } else { [a, b] };

@@ -107,7 +107,7 @@ pub(super) fn loss(word: &str) -> Result<f64, Problem> {
     ))
 }
 
-/// The replacement for a malformed quantity that the parser of scenarios proposes.
+/// The replacement that the parser of scenarios proposes for a malformed quantity.
 fn suggestion<T: std::str::FromStr<Err = Problem>>(word: &str) -> Option<Fix> {
     word.parse::<T>().err()?.fix
 }

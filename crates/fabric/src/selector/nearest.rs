@@ -6,7 +6,7 @@ use crate::{ErrorRate, Topology};
 use anabranch_base::{HostId, NodeId, Purpose, stream};
 
 impl Selector {
-    /// The number or share at the end of a form, including its colon: `:3%`.
+    /// The number or share at the end of a form, with the colon before it: `:3%`.
     fn amount(&self) -> String {
         let behind = |text: &str| text.split_once(':').map(|(_, rest)| rest.trim().to_owned());
         let form = if self.cable { behind(&self.text) } else { Some(self.text.clone()) };
@@ -71,7 +71,7 @@ impl Selector {
                     let chosen = Selector::parse(near).map(|near| near.links(topology, &mut random));
                     matches!(chosen, Ok(Ok(_)))
                 };
-                // If fewer links exist than the number, 1 is proposed.
+                // If fewer links exist than the selector asks for, the number 1 is proposed.
                 match self.form {
                     Form::Uplinks(_, Amount::Count(_)) => {
                         Some(near(&amount)).filter(exists).or_else(|| Some(near(":1")))

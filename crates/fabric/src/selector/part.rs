@@ -13,7 +13,7 @@ const NIC: [&str; 5] = ["nic", "hca", "rnic", "rail", "mlx"];
 const NICS: [&str; 6] = ["nics", "all-nics", "nic-links", "host-links", "nic-ports", "ports"];
 
 /// The selector for a text that names a GPU, a NIC, one of its ports, a ToR of a rail, or the links of a rail or of a
-/// plane: `server:0/gpu:3`, `gpu:3`, `server:0/hca:3/port:1`, `mlx5_3`, `rail:3/tor:0` or `plane:1/nics`. `text` has a
+/// plane: `server:0/gpu:3`, `gpu:3`, `server:0/hca:3/port:1`, `hca:3`, `rail:3/tor:0` or `plane:1/nics`. `text` has a
 /// colon between each word and its number.
 pub(super) fn part_of_cluster(text: &str, topology: &Topology, links: bool) -> Option<String> {
     let servers = topology.servers.as_ref().filter(|servers| servers.count() > 0)?;
@@ -45,7 +45,8 @@ pub(super) fn part_of_cluster(text: &str, topology: &Topology, links: bool) -> O
     }
 }
 
-/// The NIC that these words and numbers name. A number that is too large means the last one.
+/// The NIC that these words and numbers name. A number that is too large means the last server, NIC or GPU, except in
+/// the form `server:0/gpu:3`.
 fn nic_named(parts: &[(&str, u32)], servers: &Servers) -> Option<HostId> {
     let within = |server: u32, number: u32| {
         let nics = servers.nics_of(server.min(servers.count() - 1));
@@ -53,7 +54,7 @@ fn nic_named(parts: &[(&str, u32)], servers: &Servers) -> Option<HostId> {
     };
     match *parts {
         [("gpu" | "rank", gpu)] => Some(servers.nic_of_gpu(gpu.min(servers.gpus().checked_sub(1)?))),
-        // NICs count over all servers, but names of devices are those of one server.
+        // The number after `nic` counts through all servers. Device names, such as `hca:3`, are those of one server.
         [("nic", nic)] if nic < servers.hosts() => Some(HostId(nic)),
         [(nic, number)] if nic != "rail" && NIC.contains(&nic) => within(0, number),
         [(server, number), ("gpu", gpu)] if SERVER.contains(&server) && number < servers.count() => {
@@ -67,7 +68,7 @@ fn nic_named(parts: &[(&str, u32)], servers: &Servers) -> Option<HostId> {
     }
 }
 
-/// The name of a NIC, or of the port of this number if `port` is given.
+/// The name of a NIC, or of its port number `port` if that is given. A number that is too large means the last port.
 fn of_port(nic: HostId, port: Option<u32>, topology: &Topology) -> Option<String> {
     let name = topology.node_name(nic.into());
     let last = u32::from(topology.host_ports(nic)).checked_sub(1)?;

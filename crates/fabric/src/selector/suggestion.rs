@@ -66,7 +66,7 @@ fn between(text: &str, topology: &Topology) -> Option<String> {
     })
 }
 
-/// `text` with a colon between each word and its number, and a slash before the side.
+/// `text` with a colon between each word and its number, and a slash before `up` and `down`.
 fn normalized(text: &str) -> String {
     let mut normalized = String::new();
     for letter in text.trim().to_lowercase().chars() {

@@ -21,8 +21,8 @@
 //! Each game adds these values to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged
 //! over the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round),
 //! `balls_thrown`, `balls_removed`, `balls_left` and `threshold`. The games `recycled` and `kept` also add
-//! `colors_without_bin` (at the end) and `last_change_round`, the last round in which a colour remembered or forgot a
-//! bin (0 without such a round).
+//! `colors_without_bin` (after the last round) and `last_change_round`, the last round in which a colour remembered or
+//! forgot a bin (0 without such a round).
 
 use super::ModelError;
 use crate::scenario::{BallsVariant, ModelSpec};

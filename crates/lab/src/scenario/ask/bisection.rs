@@ -121,7 +121,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Halves the range from the answer to the last tried value twice, and keeps the half at the answer each time.
+    /// The next value on the good side. It follows from halving the range from the answer to the last tried value
+    /// twice, towards the answer.
     fn nearer(&self) -> Option<f64> {
         let (last, _) = *self.tried.last()?;
         self.find.between(self.good, self.find.between(self.good, last)?)
@@ -165,8 +166,8 @@ impl<'a> Search<'a> {
         self.good
     }
 
-    /// The values that were tried, in order. Each has its position among all values, the value, and whether the
-    /// condition held.
+    /// The tried values in the order in which they were tried: the position among all values, the value, and whether
+    /// the condition held.
     pub fn tried(&self) -> impl Iterator<Item = (f64, toml::Value, bool)> {
         self.tried.iter().map(|(place, holds)| (*place, self.find.value(*place), *holds))
     }

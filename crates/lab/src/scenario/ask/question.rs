@@ -14,7 +14,7 @@ use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate, Span, in_unit_of};
 
 /// The default of `resolution`, the relative distance between values at which a bisection ends.
 const RESOLUTION: f64 = 0.02;
-/// The ratios of the ends of the ranges that are suggested beyond an end of the searched range.
+/// The factors by which suggested ranges extend beyond an end of the searched range.
 const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
 /// The number of halvings after which the condition is assumed to fail everywhere in a range. They try 7 values.
 const RANGE_HALVINGS: usize = 3;

@@ -31,8 +31,8 @@ impl<'a> BuiltFabric<'a> {
         Ideal::new(&self.topology, self.routing.clone(), transport)
     }
 
-    /// Links that wait for each other in a cycle once the buffers behind them are full, given the routes of `workload`.
-    /// `None` if the routes have no such cycle.
+    /// Links that wait for each other in a cycle once the buffers at their receiving ends are full, given the routes of
+    /// `workload`. `None` if the routes have no such cycle.
     pub(in crate::scenario) fn circle(&mut self, workload: &Workload) -> Option<Vec<LinkId>> {
         let (topology, routing) = (&self.topology, &self.routing);
         if *self.turns_down.get_or_insert_with(|| topology.turns_down_for_good(routing)) {

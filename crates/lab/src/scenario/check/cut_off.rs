@@ -1,5 +1,5 @@
-//! A warning about faults that last to the end of the run and after which a sender cannot reach its receiver, or not by
-//! all of its ports.
+//! A warning about faults that last to the end of the run and after which a sender cannot reach its receiver, or can
+//! reach it from only some of the sender's ports.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
@@ -17,7 +17,6 @@ const MOST_NAMED: usize = 8;
 pub(in crate::scenario) struct CutOff(Option<Finding>);
 
 struct Finding {
-    /// The number of the fault that begins last, and its kind with its targets.
     number: usize,
     kind: String,
     at: Duration,
@@ -124,7 +123,8 @@ fn apart(workload: &Workload, on: &Topology, of_hosts: &[BTreeSet<u32>]) -> Opti
     Some(format!("{} {} cut off", named(&alone, on), if alone.len() == 1 { "is" } else { "are" }))
 }
 
-/// The text about the receivers that cannot be reached from a working port of their sender. None if there are none.
+/// The text about the receivers that cannot be reached from at least one working port of their sender. `None` without
+/// such receivers.
 fn unreached_in_a_plane(workload: &Workload, on: &Topology, of_hosts: &[BTreeSet<u32>]) -> Option<String> {
     let cut = workload.qps.iter().filter(|qp| !of_hosts[qp.src.index()].is_subset(&of_hosts[qp.dst.index()]));
     let unreached: BTreeSet<HostId> = cut.map(|qp| qp.dst).collect();

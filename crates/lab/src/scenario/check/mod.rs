@@ -549,8 +549,8 @@ impl Scenario {
     }
 }
 
-/// Examples of the selectors of links or switches that `on` has. The hint about an unreadable selector shows them rather
-/// than one selector, which would name another part than the one that is meant.
+/// Examples of selectors that name links or switches of `on`. The hint about an unreadable selector shows several
+/// examples, because a single one could be mistaken for the correction.
 fn selector_forms(on: &Topology, key: &str) -> Option<Fix> {
     let links = match key {
         "links" => true,

@@ -1,5 +1,5 @@
-//! Warnings about faults, settings and depths that have no effect or an unintended one, and notes on how files were
-//! read.
+//! Warnings about faults, settings and depths of collectives that have no effect or an unintended one, and notes on how
+//! files were read.
 
 use crate::scenario::check::built::selector_stream;
 use crate::scenario::expand::resolved::Scenario;
@@ -31,8 +31,8 @@ pub(in crate::scenario) struct WithoutEffect {
     losing_all: BTreeSet<(usize, String, usize)>,
     /// Whether some point has a fault.
     is_broken: bool,
-    /// A depth of a collective that has no effect, because no queue pair has more chunks, and the largest number of
-    /// chunks of a queue pair.
+    /// A depth of a collective that has no effect, and the largest number of chunks of a queue pair. This number does
+    /// not exceed the depth.
     depth: Option<(u32, u32)>,
     /// Whether the depth limits a collective at some point.
     holds_back: bool,
@@ -41,7 +41,7 @@ pub(in crate::scenario) struct WithoutEffect {
     /// The shortest possible duration of the longest run with fixed start times, and the time at which that run has
     /// most likely ended.
     lasts: Option<(Duration, Duration)>,
-    /// Whether the start times are not fixed at some point.
+    /// Whether some point of the sweep has start times that are not fixed.
     lasts_otherwise: bool,
 }
 

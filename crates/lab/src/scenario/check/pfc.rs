@@ -115,7 +115,7 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// The smallest length, in packets, of the suggested buffer if the present one is too small for thresholds.
+/// The smallest buffer that is suggested, in packets.
 const ENOUGH_PACKETS: u64 = 100;
 
 pub(in crate::scenario) fn round_up(size: Bytes) -> Bytes {
@@ -128,7 +128,7 @@ pub(in crate::scenario) fn round_down(size: Bytes) -> Bytes {
     Bytes((size.0 / unit * unit).max(1))
 }
 
-/// The unit to which a size is rounded: B, KB, MB or GB. A size from 100 KB on has at least three digits in it.
+/// The unit to which a size is rounded: B, KB, MB or GB. A size from 100 KB on has at least three digits in its unit.
 fn unit(size: Bytes) -> u64 {
     match size.0 {
         0..1_000 => 1,

@@ -70,9 +70,9 @@ impl IdleQueues {
 
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let IdleQueues { found, enough, looked, trimming } = self;
-        // A range for a search begins at values that fail. If a finding's parameter, the queue or the PFC buffer is
-        // searched, the finding is therefore reported only if it is made at every point. A finding about the queue
-        // itself is always reported.
+        // A searched range has values that fail on purpose. If the search is about the parameter of a finding, about
+        // the queue or about the PFC buffer, the finding is therefore reported only if it is made at every point. A
+        // finding about the queue itself is always reported.
         let asked = |scheme: &str, parameter: &str| {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))

@@ -48,7 +48,7 @@ impl InStep {
                  again comes in the same part of each period, and may be lost each time",
                 told.join(", ")
             );
-            // Before the rounding, the timeout is a whole number of such periods plus half a period.
+            // Before the rounding, the timeout is a whole number of the proposed periods plus half of one.
             let periods = (rto.0 as f64 / period.0 as f64).round();
             let halves =
                 (0..8).map(|more| Duration((rto.0 as f64 / (periods + 0.5 + f64::from(more))) as u64));

@@ -30,7 +30,7 @@ impl Scenario {
 }
 
 fn point(step: Step<'_>, paths: &[PathFacts]) -> PointFacts {
-    // The hosts below a ToR have consecutive numbers. The hosts below the leaf of a rail do not.
+    // In these topologies, the hosts below a ToR have consecutive numbers. The hosts below the leaf of a rail do not.
     let hosts_per_tor = match step.topology {
         TopologySpec::FatTree { tier, .. } => tier.first().map(|tier| tier.radix_down),
         TopologySpec::CrossDc(spec) => Some(spec.hosts_per_tor),

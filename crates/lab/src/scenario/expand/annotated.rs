@@ -20,8 +20,8 @@ enum Owner {
 const MOST_POINTS: usize = 64;
 
 /// `toml`, the resolved form of a scenario, with comments. In the compared schemes, each parameter in units of `bdp`,
-/// `packets`, `rtt`, `queue` or `line` gets a comment with its value: `queue = "1bdp" # = 1.25 MB`. The comments do not
-/// change the meaning.
+/// `packets`, `rtt`, `queue` or `line` gets a comment with its value: `queue = "1bdp" # = 1.25 MB`. The scenario that
+/// the text describes is the same with these comments.
 ///
 /// In a scenario with faults, each compared scheme without `routing_delay` has a comment that routing never reacts to
 /// the faults. With adaptive routing, the comment makes an exception for a switch's own links.

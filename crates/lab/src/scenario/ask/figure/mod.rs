@@ -1,4 +1,4 @@
-//! Figure files: a scenario, how the figure is drawn, and the paper's claims about it.
+//! Figure files: the scenario of a figure, how the figure is drawn, and the paper's claims about the figure.
 
 use crate::scenario::expand::resolved::Scenario;
 use crate::scenario::expand::scenario;

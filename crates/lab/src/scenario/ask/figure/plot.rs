@@ -50,7 +50,7 @@ pub(in crate::scenario) fn read(table: &Table, title: &str) -> Result<PlotSpec, 
         },
         x: match kind {
             PlotKind::Line => Some(table.need("x")?),
-            // Without `x`, a plot of bars has a bar for each scheme.
+            // `x = "scheme"` means the same as no `x`: a plot of bars has a bar for each scheme.
             _ => table.get("x")?.filter(|x| x != "scheme"),
         },
         per: table.get("per")?.unwrap_or_default(),
