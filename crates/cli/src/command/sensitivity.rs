@@ -290,9 +290,9 @@ impl Plan<'_> {
         Ok(missing.len())
     }
 
-    /// The estimated time of the remaining runs. A run is assumed to take as long as the run with the same scheme,
-    /// seed and point of the sweep under the figure's default setup, or as long as the mean of that setup if that run
-    /// is not stored.
+    /// The estimated time of the remaining runs. A run is assumed to take as long as the run with the same scheme, seed
+    /// and point of the sweep under the figure's default setup. If that run is not stored, the mean time of the stored
+    /// runs under the default setup is used.
     fn estimate(&self, kept: &RunCache, left: &[usize], threads: Option<u16>) -> String {
         let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
         let own: Vec<RunRow> = own.collect();
