@@ -1,4 +1,4 @@
-//! The JSON documents of `--json`. Field names are stable, and the names of quantities contain the unit.
+//! The JSON documents of `--json`. Field names are stable.
 
 use crate::sensitivity::{Paper, VariedFigure};
 use crate::simulated::Simulated;

@@ -315,7 +315,7 @@ impl Plan<'_> {
         )
     }
 
-    /// The name of a run, with the changed settings of the first setup that contains the run.
+    /// The name of a run, with the settings that the first setup with this run changes.
     fn name_of(&self, run: usize) -> String {
         let point = &self.runs[run].1;
         let name = describe(&point.scheme.name, point.seed, &point.sweep);
@@ -325,7 +325,7 @@ impl Plan<'_> {
     }
 }
 
-/// Equal runs are stored once.
+/// The distinct runs of several setups, with their names and their indices by name.
 #[derive(Clone, Default)]
 struct Runs {
     each: Vec<(String, RunPoint)>,
