@@ -1,5 +1,5 @@
-//! Types whose fields are parameters. Each parameter is declared once, beside its field; reading, checking and the
-//! reference all use this declaration.
+//! Types whose fields are parameters. Each parameter is declared once, beside its field. The reader of scenarios, the
+//! checks of values and the reference documentation all use this declaration.
 
 use crate::{Fix, Parameter, ParameterType, ParameterValue, Problem, WrongValue};
 
@@ -11,10 +11,10 @@ pub trait Declared {
     where
         Self: Sized;
 
-    /// The suffix of the table's name in the names of its parameters: `[]` for a list of tables.
+    /// The suffix of the table's name in the names of its parameters: `[]` for a list of tables, empty for one table.
     const NAME_SUFFIX: &'static str = "";
 
-    /// The current values with the names of their declarations. A parameter that is left out is not among them.
+    /// The current value of each parameter, with the parameter's name. A parameter that is left out is not listed.
     fn values(&self) -> Vec<(String, ParameterValue)>;
 
     /// Checks each value against its declaration.
@@ -64,7 +64,7 @@ impl OutOfRange {
 pub struct KindDeclaration {
     /// The name that scenarios write as `kind`.
     pub name: &'static str,
-    /// The meaning, as lists print it.
+    /// The meaning, which lists of kinds print.
     pub meaning: String,
     /// The declarations of the kind's parameters.
     pub parameters: &'static [Parameter],
@@ -74,7 +74,7 @@ pub struct KindDeclaration {
 pub trait Field {
     /// The type of the parameter.
     type Value: ParameterType;
-    /// Whether the parameter may be left out.
+    /// Whether the parameter may be left out even without a default.
     const OPTIONAL: bool;
     /// The value; none if the parameter is left out.
     fn value(&self) -> Option<ParameterValue>;
@@ -96,7 +96,7 @@ impl<T: ParameterType> Field for Option<T> {
     }
 }
 
-/// An optional table declares the parameters of its table.
+/// An optional table declares the same parameters as a required one.
 impl<T: Declared> Declared for Option<T> {
     fn declared() -> &'static [Parameter] {
         T::declared()
@@ -106,7 +106,7 @@ impl<T: Declared> Declared for Option<T> {
     }
 }
 
-/// A list of tables declares the parameters of one of its tables.
+/// A list of tables declares the parameters of a single table once, because all its tables have the same parameters.
 impl<T: Declared> Declared for Vec<T> {
     const NAME_SUFFIX: &'static str = "[]";
     fn declared() -> &'static [Parameter] {
@@ -248,7 +248,7 @@ macro_rules! kinds {
         $crate::serde_but_registered!($name);
 
         impl $name {
-            /// The built-in kinds, by the names that scenarios use.
+            /// The names of the built-in kinds, as scenarios write them.
             pub const KINDS: &'static [&'static str] = &[$($kind),*];
 
             /// The name that scenarios write as `kind`; none for a user-defined implementation.

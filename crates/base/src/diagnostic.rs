@@ -1,4 +1,4 @@
-//! Diagnostics of an input as values: the error, its place and a fix. [`fmt::Display`] turns them into text.
+//! Diagnostics of an input: errors and warnings with their place in the input and, if one is known, a fix.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum Fix {
         /// The value in the format of the file.
         value: String,
     },
-    /// Another name, which is probably the one that the user meant.
+    /// Another name, which the user probably meant.
     Rename {
         /// The text to write: the key, or the header of a table.
         written: String,
@@ -64,7 +64,7 @@ impl Fix {
     }
 }
 
-/// Whether TOML reads the text as a truth value or a number.
+/// Whether TOML reads the text as a truth value or a decimal number.
 fn is_toml_literal(text: &str) -> bool {
     let are_digits =
         |text: &str| text.split('_').all(|part| part.bytes().all(|c| c.is_ascii_digit()) && !part.is_empty());
@@ -122,7 +122,7 @@ impl fmt::Display for Fix {
     }
 }
 
-/// An error in a value, a line or a file, found by code that does not know where the value is written.
+/// An error in a value, a line or a file, found by code that does not know the place of the error in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The error, without a full stop.
@@ -233,12 +233,12 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error at a place.
+    /// An error with its place and category.
     pub fn error(span: Span, code: Code, message: impl Into<String>, fix: Option<Fix>) -> Diagnostic {
         Diagnostic { severity: Severity::Error, code, span, message: message.into(), fix }
     }
 
-    /// A warning at a place.
+    /// A warning with its place. The category is [`Code::Doubtful`].
     pub fn warning(span: Span, message: impl Into<String>, fix: Option<Fix>) -> Diagnostic {
         let (severity, code) = (Severity::Warning, Code::Doubtful);
         Diagnostic { severity, code, span, message: message.into(), fix }

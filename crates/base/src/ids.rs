@@ -34,7 +34,7 @@ id!(
     NodeId
 );
 id!(
-    /// A directed link, identified by its sending port: `port_base[node] + port`.
+    /// A directed link, numbered like its sending port. The ports of all nodes have consecutive numbers, node by node.
     LinkId
 );
 id!(

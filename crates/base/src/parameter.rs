@@ -188,7 +188,7 @@ impl Parameter {
         &self.name
     }
 
-    /// The meaning, as lists print it.
+    /// The meaning, which lists of parameters print.
     pub fn meaning(&self) -> &str {
         &self.meaning
     }

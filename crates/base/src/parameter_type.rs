@@ -122,11 +122,11 @@ impl ValueForm {
     }
 }
 
-/// The form of sizes.
+/// The form of sizes, for [`ValueForm::Quantity`].
 pub const SIZE_FORM: &str = "#(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)";
-/// The form of times.
+/// The form of times, for [`ValueForm::Quantity`].
 pub const TIME_FORM: &str = "#(ps|ns|us|\u{b5}s|\u{3bc}s|ms|s)";
-/// The form of rates.
+/// The form of rates, for [`ValueForm::Quantity`].
 pub const RATE_FORM: &str = "#(bps|Kbps|Mbps|Gbps|Tbps)";
 
 /// The kind of an error in a parameter's value. The kind decides how the error's text follows the parameter's name.

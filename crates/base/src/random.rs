@@ -12,7 +12,7 @@ pub enum Purpose {
     LoadBalancer = 1,
     /// ECN marking between Kmin and Kmax at a port.
     EcnMarking = 2,
-    /// Losses and bit errors on a link, and losses on purpose in a live transfer.
+    /// Losses and bit errors on a link, and the deliberate losses of a live transfer.
     LinkLoss = 3,
     /// The ECMP salt of a switch, and the base paths of Themis-spraying.
     EcmpSalt = 4,
@@ -29,7 +29,7 @@ pub enum Purpose {
     Model = 9,
     /// A switch's choices among equal-cost ports.
     PortChoice = 10,
-    /// A program in a switch, and the selection of the switches that have one.
+    /// The draws of a program in a switch, and the selection of the switches that run a program.
     Program = 11,
     /// The start times of incasts beside background traffic.
     IncastArrivals = 12,
@@ -39,7 +39,8 @@ pub enum Purpose {
     PipelinePhases = 14,
     /// A user-defined congestion control.
     CongestionControl = 15,
-    /// A user-defined transport, with one stream for each end of a queue pair, and the receivers of `mrc`.
+    /// A user-defined transport, with one stream for each end of a queue pair, and the receivers of the transport
+    /// `mrc`.
     Transport = 16,
     /// A user-defined workload or another user-defined component.
     Registered = 17,

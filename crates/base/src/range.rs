@@ -1,10 +1,10 @@
-//! The range of a parameter.
+//! The range in which the values of a parameter lie.
 
 use crate::{Bytes, Duration, ParameterType, Rate};
 use std::cmp::Ordering;
 use std::ops::{RangeFrom, RangeFull, RangeInclusive};
 
-/// The range in which the values of a parameter lie.
+/// The permitted values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range<T> {
     /// Every value of the type is permitted.
@@ -70,7 +70,8 @@ impl<T: Ranged> Range<T> {
         match self {
             Range::Any => true,
             Range::AboveZero => value.is_above_zero(),
-            // A value with another unit than the end of the range cannot be compared with that end. It passes.
+            // A value whose unit differs from the unit of the range's end cannot be compared with that end, so it
+            // passes.
             Range::From(least) => !is(value, Ordering::Less, least),
             Range::FromTo(least, most) => {
                 !is(value, Ordering::Less, least) && !is(value, Ordering::Greater, most)

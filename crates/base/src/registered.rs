@@ -26,7 +26,7 @@ impl<F: ?Sized> Registered<F> {
         &self.name
     }
 
-    /// All parameters.
+    /// The parameters and their values.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }

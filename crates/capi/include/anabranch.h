@@ -99,7 +99,7 @@ void anabranch_free(anabranch *simulation);
  * NULL, which is faster.
  *
  * Between GPUs of one NVLink domain (`nvlink` in the topology), a message goes over NVLink. The message occupies the
- * sender and the receiver for its serialisation time, and arrives after the latency. Messages of one GPU are sent one
+ * sender and the receiver for its serialisation time, and arrives one latency later. Messages of one GPU are sent one
  * after the other, in the order of posting. `on_sent` is called when the message's last byte has left. All other
  * messages use the NICs of the two GPUs.
  *

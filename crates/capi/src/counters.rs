@@ -22,7 +22,7 @@ const COUNTERS: [Counter; 13] = [
     ("queue_p99_bytes", |row| row.queue_p99_bytes as f64),
 ];
 
-/// The counter with this name among the totals of a run.
+/// The value of the counter with this name in the totals of a run.
 ///
 /// # Errors
 /// There is no counter with this name, or the run has no totals.

@@ -1,4 +1,4 @@
-//! The engine in the caller's thread. It pauses at an instant while the caller decides which messages to post there.
+//! The engine in the caller's thread. It pauses at an instant until the caller has decided which messages to post then.
 //!
 //! The engine asks its injector for messages in the middle of a run. Here the caller posts these messages, possibly by
 //! several calls at one instant. The injector is therefore not ready until the caller has answered, and the run pauses
@@ -98,8 +98,8 @@ impl Engine {
     }
 }
 
-/// A point at a fixed address in memory. It is held by a raw pointer, because a `Box` would assert unique access to
-/// the point, while the run also refers to it.
+/// A [`PausablePoint`] at a fixed address in memory. It is held by a raw pointer, because a `Box` would assert unique
+/// access to the point, to which the run refers as well.
 struct PointInPlace(NonNull<PausablePoint>);
 
 impl PointInPlace {

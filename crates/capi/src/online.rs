@@ -3,8 +3,8 @@
 //!
 //! The fabric is simulated once ([`crate::engine`]). While messages are in flight, the engine pauses at each arrival,
 //! at each acknowledgement whose message has a callback for the sender, at the acknowledgement of the last message in
-//! flight, and at each known event outside of the fabric, such as a scheduled callback. While messages
-//! are in flight, all callbacks and posts during a pause have the time of the pause.
+//! flight, and at each known event outside of the fabric, such as a scheduled callback. While messages are in flight,
+//! all callbacks and posts during a pause have the time of the pause.
 
 use crate::engine::{Answer, Engine, Instant};
 use crate::error::OnlineError;
@@ -50,7 +50,7 @@ struct State<C> {
     has_arrived: bool,
 }
 
-/// An event. The smallest event is handled first.
+/// An event. Events are handled in ascending order: by time, then by kind, then by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Time,
@@ -125,7 +125,7 @@ impl<C> Online<C> {
         self.engine.totals()
     }
 
-    /// The time of the last event.
+    /// The current time of the simulation, which is that of the last event.
     pub fn now(&self) -> Time {
         self.now
     }

@@ -1,5 +1,5 @@
-//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim. The CCTs of ring all-reduces in
-//! these programs are compared with the CCT of this simulator's own ring all-reduce.
+//! Tests that compile, link and run programs in C and the adapter for ASTRA-sim. The collective completion times (CCTs)
+//! of ring all-reduces in these programs are compared with the CCT of this simulator's own ring all-reduce.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
@@ -255,7 +255,7 @@ fn the_adapter_for_astra_sim_takes_its_options() {
     let time = |more: &[&str]| finished(&program, &scenario, "received:3276800", more);
     let whole = time(&[]);
     assert_eq!(time(&["--logical-dims", "4,2", "--queue-pairs=tag"]), whole);
-    // Without congestion, a message on its own queue pair is as fast as a message on a shared one.
+    // Without congestion, a message on its own queue pair is as fast as a message on a shared queue pair.
     assert_eq!(time(&["--queue-pairs=message", "--comm-scale=1"]), whole);
     let (_, printed) = astra_sim(&program, &scenario, "received:3276800", &[]);
     // 100 Gb/s are 11.642 GB/s if a GB has 2^30 B.

@@ -66,9 +66,9 @@ impl Outcome {
 }
 
 /// Runs all `points` on `threads` threads (`None` means one thread per core), except the points whose runs the cache
-/// `kept` contains already. If some runs do not finish, the finished runs are stored in the cache. When a run ends,
-/// its curves are moved to a file in `spool` if they have many points, because the curves of all runs together may be
-/// larger than memory.
+/// `kept` contains already. A long run is stored in the cache when it ends. If some runs do not finish, all finished
+/// runs are stored in the cache. When a run ends, its curves are moved to a file in `spool` if they have many points,
+/// because the curves of all runs together may be larger than memory.
 ///
 /// # Errors
 /// Threads cannot be started. A failed run is not an error, because it is part of the outcome.
@@ -208,8 +208,8 @@ fn one(
     }
 }
 
-/// Runs a point as run number `slot` of those that `progress` shows. Returns the wall-clock time in seconds, after the
-/// result or the message of a panic.
+/// Runs a point as run number `slot` of the runs that `progress` shows. Returns the result or the message of a panic,
+/// and then the wall-clock time in seconds.
 pub fn timed(
     slot: usize,
     name: &str,

@@ -51,7 +51,7 @@ pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
     ))
 }
 
-/// The text with which the hint of [`unwritable`] ends if a single file is written.
+/// The end of the hint of [`unwritable`] for a command that writes a single file.
 pub const ANOTHER_FILE: &str = "file that can be written with --out FILE";
 
 /// The cause of an error in plain words, or the operating system's message for a rare cause.

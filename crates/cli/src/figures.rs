@@ -39,7 +39,8 @@ pub fn catalogue() -> Vec<CatalogueRow> {
     catalogue.row
 }
 
-/// Writes the index of the figures that were run, with every figure and table of their papers and all claims.
+/// Writes the index of the figures that were run. It also lists the other figures and tables of their papers, and the
+/// claims of the figures that were run.
 ///
 /// # Errors
 /// [`Failure::Input`] if it cannot be written.
@@ -60,7 +61,8 @@ pub fn league() -> Vec<FigureFile> {
     scenarios
 }
 
-/// All figures of papers in `folder`, or the built-in ones, by paper and number.
+/// All figures of papers in `folder`, or all built-in figures if there is no folder. They are sorted by id, with
+/// numbers in numerical order.
 ///
 /// # Errors
 /// The folder or a file in it cannot be read.

@@ -1,4 +1,4 @@
-//! The JSON documents of `--json`. Field names are stable and contain units.
+//! The JSON documents of `--json`. Field names are stable.
 
 use crate::sensitivity::{Paper, VariedFigure};
 use crate::simulated::Simulated;

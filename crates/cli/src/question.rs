@@ -273,7 +273,7 @@ fn without_units(text: &str) -> String {
     plain
 }
 
-/// The measure of `where`.
+/// Parses the condition `where`.
 ///
 /// # Errors
 /// [`Failure::Input`] if it is not a measure, refers to no scheme, or names another scheme than `scheme`.

@@ -34,8 +34,8 @@ impl Wire<'_> {
         }
     }
 
-    /// Writes the bytes of a packet. Without the frame check sequence, the frame is as long as in the simulator, or
-    /// longer if its headers alone or the shortest Ethernet frame are longer.
+    /// Writes the bytes of a packet. The frame has its length in the simulator without the frame check sequence. It is
+    /// longer if the headers do not fit into this length, or if the shortest Ethernet frame is longer.
     fn packet(&self, packet: &Packet, out: &mut Vec<u8>) -> Result<(), WireError> {
         let format = Format::new(self.point.scheme.transport.headers());
         let route = self.route(packet);

@@ -48,7 +48,8 @@ struct Example {
     npus: u64,
 }
 
-/// Runs every example below `folder`, and prints the CCTs of each example, or the reason why the example has no CCT.
+/// Runs every example below `folder`, and prints the collective completion times (CCTs) of each example, or the reason
+/// why the example has none.
 ///
 /// # Errors
 /// A folder that cannot be read, or that has no network or no workload. An unknown scheme, Ctrl-C, or output that
@@ -129,7 +130,7 @@ fn line(row: &[&str; 4], widths: &[usize; 4], last: &str) -> String {
 }
 
 enum Outcome {
-    /// The CCT of each scheme at each seed in microseconds.
+    /// For each run, the scheme, the seed and the largest CCT in microseconds.
     Ccts(Vec<(String, u64, f64)>),
     /// The reason why the example has no CCT.
     Refused(String),

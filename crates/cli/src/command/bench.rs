@@ -49,7 +49,8 @@ struct Measured {
     peak_rss_bytes: Option<u64>,
 }
 
-/// Runs each case with each scheme and each number of threads, in a separate process, and prints the measurements.
+/// Runs each chosen case with each of its schemes and each number of threads, and prints the measurements. Each run has
+/// a process of its own.
 ///
 /// # Errors
 /// An unknown case, an unknown scheme, a run that failed, or a standard output that cannot be written.

@@ -165,7 +165,7 @@ fn ground(ground: &Ground) -> String {
     text + "\n"
 }
 
-/// A fault, with its targets in the first seed.
+/// A fault, with its targets in the run with the first seed.
 struct ListedFault<'a> {
     number: usize,
     fault: &'a FaultSpec,

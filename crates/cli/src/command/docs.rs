@@ -8,8 +8,8 @@ use crate::output::{print, print_json};
 use anabranch_sim::scenario::{SeriesKind, setups};
 use serde_json::json;
 
-/// Prints the entry of a scenario's key, or of a parameter for each component and kind that has it. A table such as
-/// `fabric.pfc` and a kind such as `poisson` or `reps` stand for all entries in them.
+/// Prints the entry of each key of a scenario and of each parameter of a scheme that the given name matches. The name
+/// of a table such as `fabric.pfc`, or of a kind such as `poisson` or `reps`, matches all entries in it.
 ///
 /// # Errors
 /// The name is not known, or standard output cannot be written.

@@ -103,7 +103,7 @@ pub fn entry(section: &Section, key: &Key) -> String {
     format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
 }
 
-/// The keys or the kinds of the table that `key` is. The text is empty if `key` is no table.
+/// If the value of `key` is a table: the keys or the kinds of this table. Otherwise, the text is empty.
 fn keys_below(key: &Key) -> String {
     let (KeyType::Table(table) | KeyType::Tables(table)) = key.is else { return String::new() };
     let below: Vec<&Section> = sections().iter().filter(|section| section.table == table).collect();
@@ -173,7 +173,7 @@ fn example(key: &Key) -> &'static str {
 fn text(section: &Section) -> String {
     let mut text = format!("{}: {}\n", heading(section), section.meaning.replace('`', ""));
     let width = section.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    // Longer defaults are not counted, because they would move all meanings far to the right.
+    // Defaults of more than 30 bytes are not counted, because they would move all meanings far to the right.
     let defaults = section.keys.iter().map(|key| default(key, "").len());
     let wide = defaults.filter(|length| *length <= 30).max().unwrap_or(0);
     for key in section.keys {

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// Prints a list of names that a scenario or a command can use.
 ///
 /// # Errors
-/// The list does not have a given option or name, or standard output cannot be written.
+/// An option or a name is given that the list does not have, or standard output cannot be written.
 pub fn list(args: &ListArgs) -> Result<(), Failure> {
     if args.state && args.what != Listing::Schemes {
         return Err(Failure::Input(

@@ -1,4 +1,4 @@
-//! The commands.
+//! The commands of `anabranch`.
 
 mod astra;
 pub mod bench;

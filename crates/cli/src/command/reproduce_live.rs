@@ -17,7 +17,7 @@ pub struct OnRealPackets {
 }
 
 impl OnRealPackets {
-    /// Runs the first seed of a figure.
+    /// Runs a figure on real packets with its first seed. Runs that a testbed cannot carry are left out.
     ///
     /// # Errors
     /// The figure's runs cannot be listed.
@@ -32,7 +32,7 @@ impl OnRealPackets {
         }
         let mut can_run = |point: &RunPoint| {
             let checked = check_run(point);
-            // The hint after the first line is about scenarios that the user writes.
+            // The hint after the first line is left out, because it is about scenarios that the user writes.
             let why = checked.as_ref().err().map(Failure::to_string);
             refused.extend(why.and_then(|why| why.lines().next().map(str::to_owned)));
             checked.is_ok()
@@ -64,7 +64,7 @@ impl OnRealPackets {
         json!({ "runs": runs, "failed": self.finished.failed, "not_run": self.refused })
     }
 
-    /// The failure of the runs on real packets.
+    /// Checks that all runs on real packets have succeeded.
     ///
     /// # Errors
     /// A run failed, or the command was ended early.

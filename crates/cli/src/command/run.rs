@@ -9,7 +9,7 @@ use crate::{interrupt, json, question, source};
 use anabranch_sim::scenario::Overrides;
 use serde_json::json;
 
-/// Simulates a scenario, prints its table and writes its results.
+/// Simulates a scenario, or with `--astra` every example in a folder, and prints and stores the results.
 ///
 /// # Errors
 /// Bad input, output that cannot be written, a run that failed, Ctrl-C.

@@ -290,9 +290,9 @@ impl Plan<'_> {
         Ok(missing.len())
     }
 
-    /// The estimated time of the remaining runs. A run is assumed to take as long as the run with the same scheme,
-    /// seed and point of the sweep under the figure's default setup, or as long as the mean of that setup if that run
-    /// is not stored.
+    /// The estimated time of the remaining runs. A run is assumed to take as long as the run with the same scheme, seed
+    /// and point of the sweep under the figure's default setup. If that run is not stored, the mean time of the stored
+    /// runs under the default setup is used.
     fn estimate(&self, kept: &RunCache, left: &[usize], threads: Option<u16>) -> String {
         let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
         let own: Vec<RunRow> = own.collect();
@@ -315,7 +315,7 @@ impl Plan<'_> {
         )
     }
 
-    /// The name of a run, with the changed settings of the first setup that contains the run.
+    /// The name of a run, with the settings that the first setup with this run changes.
     fn name_of(&self, run: usize) -> String {
         let point = &self.runs[run].1;
         let name = describe(&point.scheme.name, point.seed, &point.sweep);
@@ -325,7 +325,7 @@ impl Plan<'_> {
     }
 }
 
-/// Equal runs are stored once.
+/// The distinct runs of several setups, with their names and their indices by name.
 #[derive(Clone, Default)]
 struct Runs {
     each: Vec<(String, RunPoint)>,

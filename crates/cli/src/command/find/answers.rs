@@ -31,7 +31,7 @@ pub(super) fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<SchemeAnswe
 
 /// The position of the value that the most demanding seed needs: the largest of the seeds' least values, or the
 /// smallest of the seeds' greatest values. Seeds for which the condition holds at both ends of the range are left out.
-/// None if another seed has no value, or if no seed is left.
+/// None if one of the remaining seeds has no value, or if no seed remains.
 pub(super) fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l Lane<'s>>) -> Option<f64> {
     let mut places = Vec::new();
     for lane in lanes {

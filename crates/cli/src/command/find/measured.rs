@@ -6,7 +6,7 @@ use crate::question::Condition;
 use anabranch_results::{SearchMeasure, Trial};
 use anabranch_sim::scenario::Find;
 
-/// The largest number of seeds whose values at the ends a note lists.
+/// The largest number of seeds for which a note lists the values at an end of the range.
 const MOST_SEEDS_NAMED: usize = 5;
 
 /// A text with the values measured at both ends of the range: `. At "10KB" fct_max(scheme) is 81.3 (seed 1), ...`.

@@ -30,7 +30,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
-/// The end of the path of the parameter that sets a switch's buffer.
+/// The path of the parameter that sets the buffer of a switch ends with this text.
 const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
 
 /// Carries out one search for each combination of a seed and a scheme that the parameter affects.

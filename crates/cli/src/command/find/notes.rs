@@ -46,9 +46,9 @@ pub(super) fn followers_note(
     Some(format!("Over the whole range these follow {} and move with it: {changes}. {hold}.", find.parameter))
 }
 
-/// The answer of the first scheme in `moved`, and lines for `[set]`. The lines hold some parameters in `moved` at the
-/// values that they have at that answer. The result is none if `moved` is empty, if that scheme has no answer, or if
-/// the values cannot be computed.
+/// The answer of the first scheme in `moved`, and lines for `[set]`. The lines hold the ECN thresholds of this scheme
+/// in `moved`, or its first parameter if no threshold is in `moved`, at the values that belong to the answer. The
+/// result is none if `moved` is empty, if the scheme has no answer, or if the values cannot be computed.
 pub(super) fn overrides_to_hold(
     find: &Find,
     moved: &[DerivedChange],

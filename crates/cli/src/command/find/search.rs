@@ -76,7 +76,7 @@ pub(super) struct Measurement {
     pub bound: Option<f64>,
 }
 
-/// The condition `where`, with the measured values of the ends inserted.
+/// The condition `where`, with the values that were measured at the ends of the range in place of the measures.
 pub(super) struct ResolvedCondition {
     pub whole: Measure,
     pub bound: Option<Measure>,

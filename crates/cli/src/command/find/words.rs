@@ -85,8 +85,8 @@ pub(super) fn unanswered(
     }
 }
 
-/// The widest permitted range beyond the last or the first end, or as an `Err` the reason why there is none. The
-/// result is `None` for a list of values.
+/// The widest permitted range beyond the last or the first end, or as an `Err` the reason why there is none. The result
+/// is `None` for a list of values, and below a range that begins at 0.
 fn range_beyond(
     find: &Find,
     holds: &Condition,
