@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const MOST_POINTS: usize = 10_000;
 
-/// Reads `[set]`: `"reps.lb.buffer" = 16`.
+/// Reads the lines of `[set]`, such as `"reps.lb.buffer" = 16`.
 pub(in crate::scenario) fn settings(table: &Table) -> Result<Vec<Setting>, Diagnostic> {
     let mut found = Vec::new();
     leaves("", table.fields, &whole_value, &mut found);
@@ -62,7 +62,8 @@ pub(in crate::scenario) struct Step {
 }
 
 impl<'a> Sweep<'a> {
-    /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`, and `[[sweep.zip]]` with such lists of equal length.
+    /// Reads the lines of `[sweep]`, such as `"topology.oversubscription" = [1, 4]`, and those of each `[[sweep.zip]]`,
+    /// whose lists must have equal lengths.
     pub(in crate::scenario) fn read(
         table: &Table<'a>,
         root: &Fields,
@@ -113,8 +114,8 @@ impl<'a> Sweep<'a> {
         self.axes.iter().flatten().map(|(key, nodes)| (key.clone(), distinct(nodes))).collect()
     }
 
-    /// The swept parameters with their values. They include the texts of `key` in `steps`, even if `[sweep]` does not
-    /// contain that key.
+    /// The swept parameters with their values. If `[sweep]` does not contain the parameter `key`, its values are the
+    /// texts that it has in `steps`.
     pub(in crate::scenario) fn values_with(
         &self,
         key: &str,

@@ -142,7 +142,7 @@ fn as_value(value: &str) -> String {
     }
 }
 
-/// The line in which a bracket was opened that is still open before line `number`, and the bracket.
+/// The first bracket that is still open before line `number`, and the number of the line that opens it.
 fn open_before(text: &str, number: usize) -> Option<(usize, char)> {
     let mut open: Vec<(usize, char)> = Vec::new();
     for (place, line) in text.lines().take(number - 1).enumerate() {
