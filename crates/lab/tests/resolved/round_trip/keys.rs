@@ -107,8 +107,8 @@ struct Case {
     without: &'static [&'static str],
     /// The text above the table, in place of the text of the base.
     above: Option<&'static str>,
-    /// The text of every file except [`SLOW`], in place of the text of the base. If it is empty, the text of the base is
-    /// used.
+    /// The text of every file except [`SLOW`], in place of the text of the base. If it is empty, the text of the base
+    /// is used.
     file: &'static str,
 }
 
