@@ -24,7 +24,7 @@ const MOST_PARTS: usize = 1 << 16;
 /// The place of a packet's payload: the message, the offset in the message, and the length.
 pub type Part = (MessageId, u64, u16);
 
-/// The places of the payloads of the packets that a host has sent.
+/// The places of the payloads of the packets that a host has sent most recently.
 #[derive(Default)]
 pub struct Parts {
     by_packet: BTreeMap<(QpId, u32), Part>,

@@ -50,7 +50,8 @@ pub(in crate::scenario) struct Sweep<'a> {
     axes: Vec<Axis<'a>>,
 }
 
-/// Parameters that change together, each with a value for every position. An axis usually has one parameter.
+/// Parameters that change together, each with its list of values. The lists have equal lengths. An axis usually has one
+/// parameter.
 type Axis<'a> = Vec<(String, Vec<&'a Node>)>;
 
 /// One point of a sweep: the document, the swept values by path, and the settings of schemes.

@@ -27,7 +27,7 @@ pub struct Completion {
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| json_schema(SchemaOf::Scenario));
 
 /// The completions at a place in a scenario, between the texts `before` and `after`: the keys that are possible
-/// there, or the values of the key in that line.
+/// there, or, after a key and `=`, the values of that key.
 pub fn completions(before: &str, after: &str) -> Completions {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-.*\"".contains(letter);

@@ -33,7 +33,7 @@ pub enum SchemaOf {
     Figure,
 }
 
-/// The JSON Schema of a file, in draft 2020-12.
+/// The JSON Schema of a kind of file, in draft 2020-12.
 pub fn json_schema(of: SchemaOf) -> Value {
     let (title, mut root) = match of {
         SchemaOf::Scenario => ("Anabranch scenario", scenario()),

@@ -40,7 +40,7 @@ pub enum KeyType {
     Ratio,
     /// A list.
     List {
-        /// The name: `a list of numbers`.
+        /// The description of the list in texts, such as `a list of numbers`.
         name: &'static str,
         /// The type of the values; none if any value is permitted.
         of: Option<&'static KeyType>,
@@ -51,7 +51,7 @@ pub enum KeyType {
     },
     /// A list of one or more different values.
     Set {
-        /// The name: `a list of numbers`.
+        /// The description of the list in texts, such as `a list of numbers`.
         name: &'static str,
         /// The type of the values.
         of: &'static KeyType,

@@ -59,7 +59,7 @@ pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, Diagnostic> {
     draft.on(&setup, &plugins, "", None)
 }
 
-/// The built-in scheme with this name, as written. Each scheme is read once.
+/// The built-in scheme with this name, as written. Each scheme is read at most once.
 pub(in crate::scenario) fn built_in(name: &str) -> Option<&'static Draft> {
     static DRAFTS: [OnceLock<Draft>; BUILT_IN.len()] = [const { OnceLock::new() }; BUILT_IN.len()];
     let place = BUILT_IN.iter().position(|(known, _)| *known == name)?;
