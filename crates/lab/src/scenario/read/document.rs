@@ -101,7 +101,7 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
         let key = key.trim();
         let is_it = |other: &str| other.split('=').next().unwrap_or_default().trim() == key;
         let before: Vec<&str> = text.lines().take(number - 1).collect();
-        // A key is searched for in the same table, and the header of a table in the whole text.
+        // A key is searched for in the same table, and the header of a table in the whole text before this line.
         let table = before.iter().rposition(|line| line.trim_start().starts_with('[')).unwrap_or(0);
         let from = if key.starts_with('[') { 0 } else { table };
         let first = before[from..].iter().position(|line| is_it(line)).map(|place| from + place + 1);
