@@ -32,7 +32,7 @@ impl Lateness {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// The lateness in nanoseconds that all but one in `one_in` actions did not exceed.
+    /// The lateness in nanoseconds that at most one in `one_in` actions exceeded.
     pub fn all_but_one_in(&self, one_in: u64) -> u64 {
         let all: u64 = self.counts.iter().sum();
         let (mut above, mut step) = (all / one_in.max(1), self.counts.len());

@@ -28,7 +28,7 @@ pub struct Arrived {
 pub struct Frame {
     /// The time at which the next node should act on the frame. Until then the frame is on the emulated link.
     pub acts: Time,
-    /// The port of the node.
+    /// The port through which the node sends the frame.
     pub port: u16,
     /// The bytes of the frame.
     pub bytes: Vec<u8>,

@@ -21,7 +21,7 @@ const EASY_RUN: f64 = 15.0;
 /// The amount of work of a run, from its simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Packets sent on links.
+    /// Number of packets sent on links. A packet counts once for each link that it takes.
     pub packet_hops: u64,
     /// The simulated duration of the run.
     pub lasts: Time,

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// Largest number of bytes of payload that a switch keeps.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Outdated entries of [`Payloads::order`] are removed when it has this many entries more than twice the number of
-/// stored packets.
+/// Outdated entries of [`Payloads::order`] are removed when its length exceeds twice the number of stored packets by
+/// more than this.
 const LEAST_ORDER: usize = 1 << 10;
 
 /// Largest number of packets for which a host keeps the places of their payloads.
@@ -24,7 +24,7 @@ const MOST_PARTS: usize = 1 << 16;
 /// The place of a packet's payload: the message, the offset in the message, and the length.
 pub type Part = (MessageId, u64, u16);
 
-/// The places of the payloads of the packets that a host has sent.
+/// The places of the payloads of the packets that a host has sent most recently.
 #[derive(Default)]
 pub struct Parts {
     by_packet: BTreeMap<(QpId, u32), Part>,

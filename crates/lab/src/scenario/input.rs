@@ -2,13 +2,13 @@
 
 /// The source of the files that a scenario names.
 pub trait Files {
-    /// The contents of the file `name`, as the scenario names it.
+    /// The contents of the file that the scenario calls `name`.
     ///
     /// # Errors
-    /// The reason why the file cannot be read, in a few words: `no such file`.
+    /// The reason why the file cannot be read, in a few words, such as `no such file`.
     fn read(&self, name: &str) -> Result<String, String>;
 
-    /// The contents of the file `name`, which need not be text.
+    /// The contents of the file that the scenario calls `name`, which need not be text.
     ///
     /// # Errors
     /// See [`read`](Self::read).
@@ -27,7 +27,7 @@ impl Files for NoFiles {
     }
 }
 
-/// Values from the command line, which replace those of the file.
+/// The schemes and seeds of the command line, which replace those of the file, and the default seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// The schemes to run instead of the file's schemes; empty to use the file's.

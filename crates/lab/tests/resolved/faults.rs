@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_NAMED: usize = 40;
 
 /// A line for each combination of kind, start and duration of a scenario's faults. It has all links that these faults
-/// affect in any run, in the order of their numbers.
+/// affect in any run, in the order of their numbers, or a digest of them.
 fn lines(name: &str, scenario: &Scenario) -> Vec<String> {
     let mut found: BTreeMap<String, BTreeSet<LinkId>> = BTreeMap::new();
     let mut links_by_name = Vec::new();

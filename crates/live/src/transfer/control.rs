@@ -111,7 +111,7 @@ impl Control {
     }
 
     pub fn new(stream: TcpStream, peer: String, silence: RealDuration) -> Result<Control, LiveError> {
-        // Messages are short, and a peer waits for some of them.
+        // Messages are short, and a peer waits for some of them, so they are sent without delay.
         setsockopt(&stream, TcpNoDelay, &true).map_err(|error| system(&peer)(error.into()))?;
         stream.set_write_timeout(Some(CONNECT)).map_err(system(&peer))?;
         let now = monotonic_ns();

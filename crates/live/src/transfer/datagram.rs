@@ -54,7 +54,7 @@ pub struct Codec {
     pub transfer: u32,
     /// The latest PSN of each queue pair, from which 24-bit PSNs are restored.
     psns: Vec<u32>,
-    /// The headers and the bytes before the payload of the last encoded packet.
+    /// All bytes before the payload of the last encoded packet, including the headers of Ethernet, IPv4 and UDP.
     head: Vec<u8>,
     /// The bytes after the payload of the last encoded packet.
     end: Vec<u8>,

@@ -45,8 +45,8 @@ pub(in crate::scenario) fn split(file: &str, step: Step) -> Result<Vec<Step>, Di
     sizes(&table)?.into_iter().map(with_size).collect()
 }
 
-/// The algorithm for the operation. If the scenario gives none, it is [`Operation::usual_algorithm`]. For this, the
-/// servers count as known if the table `server` lacks `ranks` or has `channels`.
+/// The algorithm for the operation. If the scenario gives none, it is [`Operation::usual_algorithm`], which depends on
+/// whether the servers are known. They are if there is a table `server` that lacks `ranks` or has `channels`.
 fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let none = |key: &str| {
         let written = table.get::<String>(key).ok().flatten();

@@ -46,7 +46,7 @@ pub struct Scenario {
     pub sweep: BTreeMap<String, Vec<toml::Value>>,
     /// The limits at which each run ends.
     pub limits: Limits,
-    /// The contents of every file that the resolved form names, by the name in the resolved form.
+    /// The contents of every file that the resolved form names. The keys are the names of the files in that form.
     pub files: BTreeMap<String, String>,
     /// The points of the sweep, each with its differences from the fields above; empty without a sweep.
     pub(in crate::scenario) variants: Vec<Variant>,
@@ -110,7 +110,7 @@ struct Written<'a> {
     point: &'a [Variant],
 }
 
-/// The setup in the resolved form. Only the name is written, because the schemes contain all values.
+/// The setup in the resolved form. Its values are not written, because the schemes contain them all.
 #[derive(Serialize)]
 struct WrittenSetup<'a> {
     name: &'a str,
@@ -326,7 +326,7 @@ pub(in crate::scenario) struct Step<'a> {
 
 /// The largest number of points in the curves of all runs together. So many points take some gigabytes on disk.
 pub(in crate::scenario) const MOST_POINTS: u64 = 50_000_000;
-/// The largest number of points in the curves of one run. So many points take some three gigabytes of memory.
+/// The largest number of points in the curves of one run. So many points take about three gigabytes of memory.
 pub(in crate::scenario) const MOST_POINTS_A_RUN: u64 = 20_000_000;
 
 /// The number of points that each of `runs` runs may have. All runs have the same share, so that the end of a run does

@@ -52,7 +52,7 @@ pub fn read_with(
     resolve(registry, file_name, fields, files, over)
 }
 
-/// Rejects a figure, whose id has two parts. The error proposes the command that runs the figure.
+/// Rejects a figure, which has an `id` with a slash. The error proposes the command that runs the figure.
 fn not_a_figure(table: &Table<'_>) -> Result<(), Diagnostic> {
     let Some(node) = table.node("id") else { return Ok(()) };
     let value = node.value();
@@ -427,7 +427,7 @@ fn is_taken(
     Ok(())
 }
 
-/// The name of the setup, the compared schemes, and for each `[[class]]` its scheme if it names one.
+/// The name of the setup, the compared schemes, and for each `[[class]]` its scheme if it has one.
 type Schemes = (String, Vec<Scheme>, Vec<Option<Scheme>>);
 
 /// For each `[[class]]`, the scheme that it names or, in a resolved scenario, contains.

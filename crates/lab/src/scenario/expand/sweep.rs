@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const MOST_POINTS: usize = 10_000;
 
-/// Reads `[set]`: `"reps.lb.buffer" = 16`.
+/// Reads the lines of `[set]`, such as `"reps.lb.buffer" = 16`.
 pub(in crate::scenario) fn settings(table: &Table) -> Result<Vec<Setting>, Diagnostic> {
     let mut found = Vec::new();
     leaves("", table.fields, &whole_value, &mut found);
@@ -50,7 +50,8 @@ pub(in crate::scenario) struct Sweep<'a> {
     axes: Vec<Axis<'a>>,
 }
 
-/// Parameters that change together, each with a value for every position. An axis usually has one parameter.
+/// Parameters that change together, each with its list of values. The lists have equal lengths. An axis usually has one
+/// parameter.
 type Axis<'a> = Vec<(String, Vec<&'a Node>)>;
 
 /// One point of a sweep: the document, the swept values by path, and the settings of schemes.
@@ -62,7 +63,8 @@ pub(in crate::scenario) struct Step {
 }
 
 impl<'a> Sweep<'a> {
-    /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`, and `[[sweep.zip]]` with such lists of equal length.
+    /// Reads the lines of `[sweep]`, such as `"topology.oversubscription" = [1, 4]`, and those of each `[[sweep.zip]]`,
+    /// whose lists must have equal lengths.
     pub(in crate::scenario) fn read(
         table: &Table<'a>,
         root: &Fields,
@@ -113,8 +115,8 @@ impl<'a> Sweep<'a> {
         self.axes.iter().flatten().map(|(key, nodes)| (key.clone(), distinct(nodes))).collect()
     }
 
-    /// The swept parameters with their values. They include the texts of `key` in `steps`, even if `[sweep]` does not
-    /// contain that key.
+    /// The swept parameters with their values. If `[sweep]` does not contain the parameter `key`, its values are the
+    /// texts that it has in `steps`.
     pub(in crate::scenario) fn values_with(
         &self,
         key: &str,

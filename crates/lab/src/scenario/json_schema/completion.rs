@@ -9,14 +9,14 @@ use std::sync::LazyLock;
 pub struct Completions {
     /// The number of characters directly before the place that are the beginning of a word. A completion replaces them.
     pub replaced: usize,
-    /// The completions. Those that begin like the replaced word come first.
+    /// The completions, which all contain the replaced word. The ones that begin with it come first.
     pub list: Vec<Completion>,
 }
 
 /// A key or a value that can be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completion {
-    /// The name of the key, or the value.
+    /// A value, or the name of a key.
     pub name: String,
     /// The text to write. For a key it is the whole line with an example of the value, or the header of its table.
     pub text: String,
@@ -27,7 +27,7 @@ pub struct Completion {
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| json_schema(SchemaOf::Scenario));
 
 /// The completions at a place in a scenario, between the texts `before` and `after`: the keys that are possible
-/// there, or the values of the key in that line.
+/// there, or, after a key and `=`, the values of that key.
 pub fn completions(before: &str, after: &str) -> Completions {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-.*\"".contains(letter);
@@ -49,7 +49,7 @@ pub fn completions(before: &str, after: &str) -> Completions {
 }
 
 struct Table<'a> {
-    /// The path of the table: `workload.incast`; empty above all tables.
+    /// The path of the table, such as `workload.incast`; empty above all tables.
     path: &'a str,
     /// The keys of the table and their values as written, except for those of the line that is completed.
     written: Vec<(&'a str, &'a str)>,

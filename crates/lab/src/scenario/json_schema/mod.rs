@@ -1,5 +1,5 @@
-//! JSON Schemas of the files that anabranch reads, generated from the declarations of their keys and parameters.
-//! Editors use them to complete and check TOML.
+//! JSON Schemas of scenarios, schemes, setups and figures. They are generated from the declarations of keys and
+//! parameters. Editors use the schemas to complete and check TOML.
 //!
 //! - A table whose keys depend on its `kind` has a chain of `if` and `then`, so that an error names the key. Editors
 //!   that do not evaluate the chain (taplo) find the keys of all kinds in an `anyOf` that permits everything.
@@ -33,7 +33,7 @@ pub enum SchemaOf {
     Figure,
 }
 
-/// The JSON Schema of a file, in draft 2020-12.
+/// The JSON Schema of a kind of file, in draft 2020-12.
 pub fn json_schema(of: SchemaOf) -> Value {
     let (title, mut root) = match of {
         SchemaOf::Scenario => ("Anabranch scenario", scenario()),
@@ -63,8 +63,8 @@ fn scenario() -> Value {
     root
 }
 
-/// The schema of a figure, which has the keys of a scenario and further keys. The table of a scale may add keys that
-/// the rest of the file lacks.
+/// The schema of a figure, which has the keys of a scenario and further keys. The tables `[quick]` and `[paper]` may
+/// add keys that the rest of the file lacks.
 fn figure() -> Value {
     let mut root = tables::object(section("figure"), &["id", "title"]);
     let of_scenario = tables::object(section("scenario"), &[]);

@@ -9,7 +9,7 @@ use anabranch_proto::cc::{DcqcnConfig, NsccConfig};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The schema of each scheme parameter's values, by path: `lb.buffer`.
+/// The schema of the values of each scheme parameter. The keys are the paths of the parameters, such as `lb.buffer`.
 fn parameters() -> BTreeMap<String, Value> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut add = |path: String, schema: Value| {

@@ -10,7 +10,7 @@ use anabranch_proto::cc::{DcqcnConfig, NsccConfig};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The parts of schemes that have kinds.
+/// The parts of a scheme that have kinds.
 pub(super) const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric.program"];
 
 /// The kinds of a part of schemes. The parameters of the fabric, and those of the scheme itself, belong to a single
@@ -20,7 +20,7 @@ pub(super) fn kinds(part: &str) -> Vec<KindListing> {
     parts.into_iter().find(|listing| listing.part == part).map(|listing| listing.kinds).unwrap_or_default()
 }
 
-/// The schema of a scheme in a file of its own, either complete or with a base.
+/// The schema of a scheme, which is either complete or has a base.
 pub(super) fn file() -> Value {
     let mut scheme = definition();
     scheme["required"] = json!(["name"]);
@@ -65,7 +65,8 @@ pub(super) fn define(definitions: &mut Map<String, Value>) {
     definitions.insert("mix".to_owned(), mix);
 }
 
-/// Defines a part: one of its kinds with parameters, or settings that change the base's part whatever its kind is.
+/// Defines a part of schemes. It contains a kind with its parameters, or else parameters that change this part of the
+/// base, whichever kind the base has there.
 fn define_part(part: &str, kinds: &[KindListing], definitions: &mut Map<String, Value>) {
     let mut chain = Vec::new();
     let mut objects = Vec::new();

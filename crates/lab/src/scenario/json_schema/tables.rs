@@ -18,7 +18,7 @@ pub(super) fn object(section: &Section, required: &[&str]) -> Value {
     object
 }
 
-/// A table that permits only these keys.
+/// A table that permits only the keys of `properties`.
 pub(super) fn closed(meaning: &str, properties: Map<String, Value>) -> Value {
     json!({
         "type": "object",
@@ -172,7 +172,7 @@ fn by_kinds(having: &[(&str, &Value)]) -> String {
     lines.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The condition under which a table has the keys of a section: the table has a certain kind or names a certain file.
+/// The condition under which a table has the keys of a section. It is about the table's `kind`, its `file`, or both.
 fn condition(section: &Section) -> Value {
     let mut conditions = Vec::new();
     match (section.kind, section.keys.iter().find(|key| key.name == "kind").map(|key| key.is)) {

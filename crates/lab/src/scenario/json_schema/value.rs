@@ -185,7 +185,7 @@ pub(super) fn any_of(schemas: Vec<Value>) -> Value {
 
 const ANNOTATIONS: [&str; 3] = ["description", "default", "examples"];
 
-/// A schema without its descriptions and other annotations.
+/// A schema without its annotations.
 fn permitted(schema: &Value) -> Value {
     let mut plain = schema.clone();
     let fields = plain.as_object_mut().expect("a schema is an object");

@@ -28,7 +28,7 @@ pub enum KeyType {
     Even(u64),
     /// The number of a host.
     Host,
-    /// A number.
+    /// A number, which need not be whole.
     Number(Ends<f64>),
     /// A size in quotes, with its unit.
     Size(Ends<Bytes>),
@@ -40,18 +40,18 @@ pub enum KeyType {
     Ratio,
     /// A list.
     List {
-        /// The name: `a list of numbers`.
+        /// The description of the list in texts, such as `a list of numbers`.
         name: &'static str,
         /// The type of the values; none if any value is permitted.
         of: Option<&'static KeyType>,
         /// The least number of values.
         least: u64,
-        /// The largest number of values.
+        /// The largest number of values; none if there is no limit.
         most: Option<u64>,
     },
     /// A list of one or more different values.
     Set {
-        /// The name: `a list of numbers`.
+        /// The description of the list in texts, such as `a list of numbers`.
         name: &'static str,
         /// The type of the values.
         of: &'static KeyType,
@@ -60,9 +60,9 @@ pub enum KeyType {
     OneOrMore(&'static KeyType),
     /// A value of any of these types.
     Either(&'static [KeyType]),
-    /// A table with the keys of the sections of this header: `[workload.incast]`.
+    /// A table that may have the keys of the sections with this header, such as `[workload.incast]`.
     Table(&'static str),
-    /// A list of tables with the keys of the sections of this header: `[[fault]]`.
+    /// A list of tables that may have the keys of the sections with this header, such as `[[fault]]`.
     Tables(&'static str),
 }
 
@@ -101,9 +101,9 @@ pub enum High<T> {
     Below(T),
     /// Values smaller than that of another key.
     BelowKey(&'static str),
-    /// The number of hosts.
+    /// The number of hosts and smaller values.
     Hosts,
-    /// One less than the number of hosts.
+    /// Values smaller than the number of hosts.
     HostsButOne,
 }
 

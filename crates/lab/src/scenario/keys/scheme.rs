@@ -85,7 +85,7 @@ pub(super) const SCHEME: Section = Section {
     ],
 };
 
-// The parts of a setup. Each part is a table with parameters for every kind, and with tables for single kinds.
+// The tables of a setup. `transport`, `cc` and `lb` have parameters for every kind, and tables for single kinds.
 const OF_TRANSPORTS: Key = key(
     "transport",
     KeyType::Table("[setup.transport]"),

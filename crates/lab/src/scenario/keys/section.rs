@@ -9,7 +9,7 @@ pub struct Section {
     pub name: &'static str,
     /// The table's header in a file: `[topology]`; empty for the top-level keys.
     pub table: &'static str,
-    /// The `kind` that has these keys, if the kind selects them.
+    /// The `kind` that selects these keys; none if no `kind` does.
     pub kind: Option<&'static str>,
     /// The meaning of the table, for the reference.
     pub meaning: &'static str,
@@ -72,7 +72,7 @@ pub(super) const fn key(name: &'static str, is: KeyType, default: KeyDefault, me
     Key { name, is, default, meaning, example: None }
 }
 
-/// The key `kind` of a table that has the keys of this kind.
+/// Returns the key `kind`. In a file, its value must be the word in the argument `kind`.
 pub(super) const fn kind(kind: &'static str, meaning: &'static str) -> Key {
     key("kind", KeyType::Word(kind), KeyDefault::Required, meaning)
 }

@@ -101,7 +101,7 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<Fix>) {
         let key = key.trim();
         let is_it = |other: &str| other.split('=').next().unwrap_or_default().trim() == key;
         let before: Vec<&str> = text.lines().take(number - 1).collect();
-        // A key is searched for in the same table, and the header of a table in the whole text.
+        // A key is searched for in the same table, and the header of a table in the whole text before this line.
         let table = before.iter().rposition(|line| line.trim_start().starts_with('[')).unwrap_or(0);
         let from = if key.starts_with('[') { 0 } else { table };
         let first = before[from..].iter().position(|line| is_it(line)).map(|place| from + place + 1);
@@ -142,7 +142,7 @@ fn as_value(value: &str) -> String {
     }
 }
 
-/// The line in which a bracket was opened that is still open before line `number`, and the bracket.
+/// The first bracket that is still open before line `number`, and the number of the line that opens it.
 fn open_before(text: &str, number: usize) -> Option<(usize, char)> {
     let mut open: Vec<(usize, char)> = Vec::new();
     for (place, line) in text.lines().take(number - 1).enumerate() {

@@ -20,13 +20,14 @@ pub(in crate::scenario) struct Setting {
 }
 
 impl Setting {
-    /// The form in which `path` of this scheme is written in the table of this setting.
+    /// `path` in quotes, as the table of this setting would have it: in a table other than the scheme's own, the scheme
+    /// is in front of it.
     pub(in crate::scenario) fn written(&self, path: &str) -> String {
         if self.own { format!("{path:?}") } else { format!("\"{}.{path}\"", self.scheme) }
     }
 }
 
-/// Reads `set` in a `[[scheme]]` table: `"lb.buffer" = 16`.
+/// Reads the lines of `set` in a `[[scheme]]` table, such as `"lb.buffer" = 16`.
 pub(in crate::scenario) fn own_settings(table: &Table, scheme: &str) -> Result<Vec<Setting>, Diagnostic> {
     let mut found = Vec::new();
     leaves("", table.fields, &whole_value, &mut found);

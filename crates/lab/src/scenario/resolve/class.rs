@@ -1,4 +1,4 @@
-//! Reads `[[class]]`: the traffic classes beside the class of the compared schemes.
+//! Reads `[[class]]`: the traffic classes of the fabric. The compared schemes are in one of them.
 
 use crate::scenario::keys;
 use crate::scenario::read::table::{Table, fault};
@@ -11,7 +11,7 @@ use anabranch_fabric::TopologySpec;
 use anabranch_proto::PathFacts;
 
 /// The classes of a scenario. The first one is the class of the compared schemes. Empty if the scenario has no
-/// `[[class]]`. `schemes` has an entry for each table, with the scheme that the table names.
+/// `[[class]]`. `schemes` has an entry for each table, with the scheme of the table if it has one.
 pub(in crate::scenario) fn read(
     cx: &Context,
     tables: &[Table],

@@ -96,10 +96,12 @@ pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diag
     Err(table.wrong(key, message, fix))
 }
 
-/// A GPU's NVLinks in GB/s of both directions, in the data sheets of V100, A100, H100 and B200.
+/// The total rate of a GPU's NVLinks, in GB/s and for both directions together, in the data sheets of V100, A100, H100
+/// and B200.
 pub(in crate::scenario) const NVLINK_OF_DATA_SHEETS: [u64; 4] = [300, 600, 900, 1800];
 
-/// The rate of one direction of an NVLink. `text` has the bytes per second of both directions together: `900GB/s`.
+/// The rate of one direction of a GPU's NVLinks. `text` has the bytes per second of both directions together, such as
+/// `900GB/s`.
 fn one_direction(text: &str) -> Option<Rate> {
     let (number, unit) = [("GB/s", "Gbps"), ("GBps", "Gbps"), ("TB/s", "Tbps"), ("TBps", "Tbps")]
         .into_iter()

@@ -120,8 +120,9 @@ fn broken(table: &Table) -> Option<Diagnostic> {
     Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
 }
 
-/// The hint to write `kind` with `key`. The selector is that of the first text among the keys whose names contain one of
-/// `parts`, or it is made of the numbers of parts (`server = 1`, `nic = 2`). Without such keys, it is `example`.
+/// The hint to write `kind` with `key`. The suggested value of `key` is the text of the first key whose name contains
+/// one of `parts`. If there is no such text, it is made of the numbers of parts (`server = 1`, `nic = 2`), and if there
+/// are no such numbers, it is `example`.
 fn instead(table: &Table, parts: &[&str], kind: &str, key: &str, example: &str) -> Fix {
     let of_part = |name: &String| name != "kind" && parts.iter().any(|part| name.contains(part));
     let text = table.fields.iter().find(|(name, node)| of_part(name) && node.value().is_str());
@@ -394,7 +395,7 @@ fn by(table: &Table) -> Result<Option<GroupBy>, Diagnostic> {
     Ok(Some(by))
 }
 
-/// Checks that only `key` names the objects on which `word` is measured.
+/// Checks that no key but `key` names links, switches or queue pairs. `word` is the name of the series.
 fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), Diagnostic> {
     let what = |key: &str| if key == "qps" { "queue pairs" } else { key }.to_owned();
     for other in ["links", "switches", "qps"] {

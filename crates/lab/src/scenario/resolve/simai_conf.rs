@@ -33,7 +33,7 @@ pub(in crate::scenario) fn files(setups: &str) -> impl Iterator<Item = &str> {
     setups.split(BETWEEN).filter(|setup| is_file(setup))
 }
 
-/// The setup from a file. The link rates of the topology select its ECN thresholds.
+/// Reads a setup from a file. The link rates of the topology `on` select the ECN thresholds in the file.
 pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result<Setup, Diagnostic> {
     let conf = Conf { name, lines: lines(text) };
     let payload: u64 = conf.needed("PACKET_PAYLOAD_SIZE", "9000")?;

@@ -158,7 +158,7 @@ fn chunk(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
     Ok(chunk)
 }
 
-/// The first and the last layer that are simulated, counted from 1. None if all layers are.
+/// The first and the last layer that are simulated, counted from 1. None if all layers are simulated.
 fn layers(table: &Table) -> Result<Option<[u32; 2]>, Diagnostic> {
     match table.get::<Vec<u32>>("layers")?.as_deref() {
         None => Ok(None),

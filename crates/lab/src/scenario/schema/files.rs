@@ -16,7 +16,8 @@ pub(in crate::scenario) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
-/// A file counts as missing if the file of one of the next `FURTHER_RANKS - 1` ranks exists.
+/// A trace ends before the first rank without a file, unless the file of one of the next `FURTHER_RANKS - 1` ranks
+/// exists. In that case, the file of the first rank without one counts as missing.
 const FURTHER_RANKS: usize = 64;
 
 impl<'a> Context<'a> {

@@ -1,4 +1,4 @@
-//! Hints about kinds, for inputs that have a kind in place of a part, or a part in place of a scheme.
+//! Hints about the kinds of parts, for unknown kinds, and for kinds that are written in place of a part or a scheme.
 
 use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::read::table::nearest;

@@ -1,5 +1,5 @@
-//! Tests of the JSON Schemas: the repository's scenarios, schemes, setups and figures are valid. The schema accepts
-//! only those bad inputs that are listed here.
+//! Tests of the JSON Schemas: the repository's scenarios, schemes, setups and figures are valid. Of the bad inputs of
+//! the other tests, the schema accepts only the ones that are listed here.
 
 use crate::scenario::keys;
 use crate::scenario::tests::bad_input_cases::CASES;

@@ -215,7 +215,8 @@ fn a_buffer_that_is_too_small_is_told_with_what_would_do() {
     assert_advice_works(&said);
 }
 
-/// Thresholds are also checked against the buffers of switches that `at` selects. The smallest buffer counts.
+/// Thresholds are also checked against the buffers of switches that `fabric.pfc.at` selects. The smallest buffer
+/// counts.
 #[test]
 fn thresholds_are_checked_against_the_buffers_of_classes() {
     let apart = "\"rocev2.fabric.pfc.headroom_apart\" = true";

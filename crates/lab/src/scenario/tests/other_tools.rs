@@ -13,7 +13,7 @@ enum Use {
     Topology,
     /// The value of `server` in `[topology]`.
     Server,
-    /// A file of settings, which `a_configuration_of_simai_is_a_setup` reads as `setup`.
+    /// The value of `setup`.
     Setup,
     /// The value of `file` in `[workload]` with `format = "simai"`, on 16 hosts. Layers 1 to 12 are run.
     Layers,

@@ -161,7 +161,8 @@ fn every_fault_of_a_program_has_its_place_and_its_cure() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// A suggestion gives a valid scenario, either in place of the wrong setting or together with it.
+/// A suggestion that is not the end of a range gives a valid scenario, either in place of the wrong setting or together
+/// with it.
 #[test]
 fn the_cures_work() {
     for (fault, said) in CASES {
@@ -182,8 +183,8 @@ fn the_cures_work() {
     }
 }
 
-/// The bitmap of the program `themis-spraying` covers the window of the transport `rnic-sr`, which counts packets. The
-/// program also handles the NACKs of that transport.
+/// The bitmap of the program `themis-spraying` covers the window of the transport `rnic-sr`. This window is a number of
+/// packets. The program also handles the NACKs of that transport.
 #[test]
 fn themis_needs_the_transport_that_it_was_made_for() {
     let themis = "kind = \"themis-spraying\", paths = 8, window = 512, confirmation = true, lazy_drop = true, \
@@ -199,7 +200,7 @@ fn themis_needs_the_transport_that_it_was_made_for() {
     good(&format!("{text}\"sr-ar.fabric.program\" = {{ {themis} }}\n"));
 }
 
-/// The program `bicc` counts packets in flight by cumulative ACKs and NACKs, which not every transport has.
+/// The program `bicc` counts the bytes in flight by cumulative ACKs and NACKs, which not every transport has.
 #[test]
 fn bicc_needs_acks_that_it_can_count_by() {
     let with = |scheme: &str, more: &str| {

@@ -349,8 +349,8 @@ fn the_windows_of_nscc_are_the_same_in_the_table_and_in_the_resolved_form() {
     );
 }
 
-/// On every setup, `rocev2` can have a class whose scheme pauses, drops or trims, after at most four suggestions of
-/// errors are followed.
+/// On every setup, `rocev2` can run beside a class whose scheme pauses, drops or trims. At most four suggestions of
+/// errors must be followed for this.
 #[test]
 fn schemes_have_a_class_on_every_setup() {
     for setup in setups() {

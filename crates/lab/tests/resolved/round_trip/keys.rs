@@ -35,7 +35,8 @@ struct Base {
     above: String,
     /// Further keys of the table with their values, which replace the examples of required keys.
     with: Vec<(&'static str, &'static str)>,
-    /// The text of every file that the scenario reads. If it is empty, there are no such files.
+    /// The text of every file that the scenario reads, except for the file [`SLOW`]. If it is empty, there are no other
+    /// files.
     file: &'static str,
 }
 
@@ -106,7 +107,8 @@ struct Case {
     without: &'static [&'static str],
     /// The text above the table, in place of the text of the base.
     above: Option<&'static str>,
-    /// The text of every file, in place of the text of the base. If it is empty, the text of the base is used.
+    /// The text of every file except [`SLOW`], in place of the text of the base. If it is empty, the text of the base
+    /// is used.
     file: &'static str,
 }
 

@@ -37,7 +37,7 @@ fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, 
     }
 }
 
-/// The problem if a scenario changes when it is written out and read again. None if there is none.
+/// The problem if a scenario changes when it is written out and read again. None if the scenario does not change.
 fn broken(scenario: &Scenario, registry: &Registry) -> Option<String> {
     let alone = match scenario.self_contained(registry) {
         Ok(alone) => alone,

@@ -33,7 +33,7 @@ pub fn schemes() -> Vec<SchemeListing> {
     BUILT_IN.iter().filter_map(listing).collect()
 }
 
-/// The scheme with this name on the setup `common`.
+/// The built-in scheme with this name on the setup `common`.
 ///
 /// # Errors
 /// There is no such scheme. The error proposes what to write instead. The error has no file name, because only the
@@ -42,7 +42,7 @@ pub fn scheme(name: &str) -> Result<Scheme, Diagnostic> {
     scheme_on(name, COMMON)
 }
 
-/// The scheme with this name on a setup.
+/// The built-in scheme with this name on a setup.
 ///
 /// # Errors
 /// There is no such scheme or no such setup, or the scheme does not fit the setup. The error proposes what to write
@@ -59,7 +59,7 @@ pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, Diagnostic> {
     draft.on(&setup, &plugins, "", None)
 }
 
-/// The built-in scheme with this name, as written. Each scheme is read once.
+/// The built-in scheme with this name, as written. Each scheme is read at most once.
 pub(in crate::scenario) fn built_in(name: &str) -> Option<&'static Draft> {
     static DRAFTS: [OnceLock<Draft>; BUILT_IN.len()] = [const { OnceLock::new() }; BUILT_IN.len()];
     let place = BUILT_IN.iter().position(|(known, _)| *known == name)?;
@@ -69,7 +69,7 @@ pub(in crate::scenario) fn built_in(name: &str) -> Option<&'static Draft> {
     )
 }
 
-/// The names of all built-in schemes. If `joined` is false, as in a fabric of one data centre, schemes that need
+/// The names of the built-in schemes. If `joined` is false, as in a fabric of one data centre, schemes that need
 /// several data centres are left out.
 pub(in crate::scenario) fn names(joined: bool) -> Vec<&'static str> {
     let fits = |(name, _): &(&'static str, &str)| {

@@ -23,9 +23,9 @@ use std::sync::Arc;
 /// observers, in addition to the built-in ones.
 ///
 /// Scenarios that are read with the registry ([`read_with`](crate::scenario::read_with)) select a scheme by its name,
-/// and anything else by its `kind`, with parameters beside it. The registration declares these parameters, and any
-/// other parameter is an error. A factory must draw random numbers only from the stream that it is given, so that the
-/// same scenario and seed give the same results.
+/// and anything else by its `kind`, with parameters beside it. The registration declares these parameters. Any other
+/// parameter is an error, except for the ones that every transport has. A factory must draw random numbers only from
+/// the stream that it is given, so that the same scenario and seed give the same results.
 ///
 /// # Panics
 /// A registration of anything but a scheme panics in these cases:

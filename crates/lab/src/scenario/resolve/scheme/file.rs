@@ -28,8 +28,8 @@ pub(in crate::scenario) struct Draft {
     pub title: String,
     source: String,
     pub needs: String,
-    /// The names of the setup's parameters that follow from the scheme, as the resolved form lists them. If this is
-    /// none, the names are determined when the scheme is put on a setup.
+    /// The paths of those parameters of the setup whose values follow from the scheme, as the resolved form lists them.
+    /// If this is none, the paths are determined when the scheme is put on a setup.
     own: Option<Vec<String>>,
     /// The value of `qps`, and the parts.
     parts: Fields,

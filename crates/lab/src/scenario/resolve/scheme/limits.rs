@@ -61,7 +61,7 @@ fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     Err(ParameterFault::value("cc", message, instead).involving(&["transport.kind"]))
 }
 
-/// Rejects the inheritance of a window if the congestion control cannot start with one.
+/// Rejects a transport whose connections inherit a window, if the congestion control cannot start with such a window.
 fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
     if scheme.cc.resumes_window() || scheme.transport.inherits() == Inherits::Nothing {
         return Ok(());
@@ -185,7 +185,7 @@ fn ecn_steps(steps: &[EcnStep]) -> Result<(), ParameterFault> {
     }
 }
 
-/// Rejects thresholds that are shares of `fabric.queue` if there is none, as with a lossless class.
+/// Rejects thresholds that are shares of `fabric.queue` if there is no `fabric.queue`, as with a lossless class.
 fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     if fabric.queue.is_some() {
         return Ok(());

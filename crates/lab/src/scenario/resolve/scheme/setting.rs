@@ -36,7 +36,7 @@ pub(in crate::scenario) fn set(
         table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
     }
     let Some(table) = table else { return Err(of_its_type(scheme, value, no_such(scheme, path))) };
-    // Parts that have kinds check their own keys.
+    // Parts that have kinds, and `mix`, check their own keys.
     let of_kind = ["transport.", "cc.", "lb.", "mix.", "fabric.program"];
     if !of_kind.iter().any(|part| path.starts_with(part)) && !has(scheme, path) {
         return Err(kind_hints::incomplete_part(plugins, scheme, path, value)

@@ -5,7 +5,7 @@ use anabranch_engine::Scheme;
 use anabranch_proto::cc::Windows;
 use anabranch_proto::{CcConfig, PathFacts, Size};
 
-/// The number of BDPs from which on a window counts as unlimited.
+/// A window of at least this number of BDPs counts as unlimited.
 const NO_WINDOW: f64 = 1000.0;
 
 pub(in crate::scenario) struct Window {
