@@ -99,7 +99,8 @@ impl PsnSet {
         None
     }
 
-    /// The members in `base..base + 64`, as bits. The caller must mask PSNs beyond the range.
+    /// The members in `base..base + 64`, as bits. Bits of PSNs beyond the set's range are undefined, so the caller must
+    /// mask them.
     #[inline]
     pub(crate) fn window(&self, base: u32) -> u64 {
         let (word, _) = self.slot(base);

@@ -59,7 +59,8 @@ impl PathFacts {
     }
 
     /// The absolute value of a window, as [`Size::window_on`] computes it. For example, if the BDP is 31.2 KB and
-    /// packets have 4,178 B, it is `33.4 KB` for `"1bdp"`, since a BDP is rounded up to eight packets.
+    /// packets have 4,178 B, it is `33.4 KB` for `"1bdp"`, since a BDP is rounded up to eight packets. None for a
+    /// number of bytes, or for text that is not a size.
     pub fn window_in_units(&self, written: &str) -> Option<String> {
         match written.parse().ok()? {
             Size::Bytes(_) => None,
@@ -219,7 +220,8 @@ fn also(problem: Problem, too: &str) -> ValueError {
     Problem { message: format!("{}; {too}", problem.message), ..problem }.into()
 }
 
-/// The fix that replaces a percentage by that share of `unit`.
+/// The fix that replaces a percentage by a share of `unit`: `0.2queue` for `20%` with the unit `queue`. None if `text`
+/// is not a percentage above 0.
 fn share_of(text: &str, unit: &str) -> Option<Fix> {
     let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
     // Removes the rounding error of floating-point numbers.
@@ -336,7 +338,7 @@ impl fmt::Display for Span {
 
 serde_as_text!(Size, Threshold, Span, Pace);
 
-/// The forms of a time: absolute, in round trips, and in round trips plus queues or bytes that are waiting.
+/// The forms of a time: absolute, in round trips, and in round trips plus full queues or bytes.
 pub(crate) const SPAN_FORMS: &[&str] =
     &[TIME_FORM, "#rtt", "#rtt *\\+ *#(queue|B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)"];
 parameter_quantities!(

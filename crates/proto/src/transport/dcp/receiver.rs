@@ -168,7 +168,7 @@ impl DcpReceiver {
     }
 
     /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete request.
-    /// The CQEs of the passed requests are then due in order. Returns the first message that is complete.
+    /// The CQEs of the passed requests are then due in order. Returns the first message that is complete, if any.
     fn complete(&mut self) -> Option<MessageId> {
         while self.slot(self.expected).is_complete {
             let whole = std::mem::replace(self.slot(self.expected), EMPTY);
