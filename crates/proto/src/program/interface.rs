@@ -95,7 +95,7 @@ pub struct Passage {
 pub enum EgressPorts {
     /// The program handles no packets at egress.
     None,
-    /// The ports to hosts of the switch.
+    /// The ports to which hosts are attached.
     ToHosts,
     /// All ports of the switch.
     All,
@@ -151,7 +151,7 @@ pub struct QpNotice {
 pub struct Emitted {
     /// The packet. It follows routing and does not pass the program's ingress again.
     pub packet: Packet,
-    /// The place where the packet was held before.
+    /// The place where the program held the packet.
     pub held: Held,
 }
 
@@ -241,7 +241,7 @@ interface! {
     pub trait ProgramProperties for each of ProgramConfig by each_config {
         /// The program of one switch. It draws its random numbers from `random`.
         fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram;
-        /// The state that a switch keeps for a queue pair, field by field. It is empty for user-defined programs.
+        /// The state that a switch keeps for a queue pair, field by field. The list is empty for user-defined programs.
         fn state(&self) -> Vec<StateField>;
         /// Whether the program chooses the paths of packets.
         fn chooses_paths(&self) -> bool;

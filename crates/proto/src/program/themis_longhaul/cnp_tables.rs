@@ -75,7 +75,7 @@ pub struct TableCounts {
 
 /// The registers that apply to a packet.
 pub struct FlowRegisters<'a> {
-    /// The registers of the flow.
+    /// The registers of the slot or entry.
     pub state: &'a mut FlowState,
     /// Whether the registers belong to another flow. This is so if no CNP of this packet's flow has written to the
     /// slot since the slot came into use. The data plane cannot know this, so the value affects nothing but a counter.

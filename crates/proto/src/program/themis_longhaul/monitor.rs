@@ -26,8 +26,8 @@
 
 use anabranch_base::{Duration, HostId, Stream, Time};
 
-/// The length of a time slot, of which each has its own cookies. A client of the same data centre answers within tens
-/// of microseconds.
+/// The length of the time slots. In each slot, a connection gets another cookie. A client of the same data centre
+/// answers within tens of microseconds.
 pub const COOKIE_SLOT: Duration = Duration::from_us(1_000_000);
 
 /// Number of bits of a register's fingerprint. With the two bits of its state, a register has 32 bits.

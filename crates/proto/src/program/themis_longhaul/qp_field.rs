@@ -132,8 +132,9 @@ impl QpField {
 
 /// The part of an external switch's control plane that maintains the QP_field table.
 ///
-/// The first message of a queue pair is posted `setup` after the INIT. A change of the table that is due before the
-/// first message is made when the first message is posted. No packet of the queue pair could have passed before.
+/// The first message of a queue pair is posted `setup` after the queue pair was initialised (INIT). A change of the
+/// table that is due before the first message is made when the first message is posted. No packet of the queue pair
+/// could have passed before.
 pub struct ControlPlane {
     monitor: bool,
     expire: bool,

@@ -42,7 +42,7 @@ pub struct Recirculation {
     dummy_time: Duration,
     /// The time of one revolution of the dummies, if no looping packet is among them.
     revolution: Duration,
-    /// The end of the last packet's serialisation.
+    /// The time at which the serialisation of the last packet or dummy ends.
     free_at: Time,
     /// The size and serialisation time of the last packet that was not a dummy.
     last_size: (u16, Duration),
@@ -55,7 +55,7 @@ impl Recirculation {
     /// the same time.
     ///
     /// # Panics
-    /// The rate is 0, or dummies have no size. The checks of scenarios refuse both.
+    /// The rate is 0, or there are dummies of 0 bytes. The checks of scenarios refuse both.
     pub fn new(rate: Rate, latency: Duration, dummies: u32, dummy_bytes: Bytes) -> Self {
         assert!(dummies == 0 || dummy_bytes.0 > 0, "dummies of 0 bytes");
         let dummy_time = rate.time_for(dummy_bytes.0);

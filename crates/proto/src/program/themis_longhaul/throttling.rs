@@ -12,10 +12,10 @@
 //!   would therefore be released before an older packet with more loops left. Here the packets of a recovering flow
 //!   still get `loop_num` loops.
 //! - In appendix D, a register holds the PSN of the flow's last released packet. With [`Recovery::Rate`], a returning
-//!   packet of a recovering flow is released, however many loops it has left, if its PSN is the next one after this
-//!   register. If the packet's predecessor was lost before the switch, the packet waits until its loops run out.
+//!   packet of a recovering flow is released, however many loops it has left, if its PSN directly follows the PSN in
+//!   this register. If the packet's predecessor was lost before the switch, the packet waits until its loops run out.
 //! - With [`Recovery::Rate`], a recovering flow returns to normal, with `loop_num` 0, when a packet arrives whose PSN
-//!   is the next one after this register: no earlier packet of the flow is then in the port. A CNP before that
+//!   directly follows the PSN in this register: no earlier packet of the flow is then in the port. A CNP before that
 //!   continues from the current `loop_num`.
 //! - Direct recovery sets `loop_num` to 0 immediately, and releases all packets when they return (figure 21).
 //! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet,
@@ -32,7 +32,7 @@ pub enum FlowStatus {
     /// Packets are forwarded without looping.
     #[default]
     Normal,
-    /// Packets loop, because the last CNP arrived within beta.
+    /// Packets loop, because the last CNP arrived at most beta ago.
     Throttled,
     /// The rate recovers, because the last CNP is older than beta.
     Recover,
@@ -86,7 +86,8 @@ pub struct FlowState {
     pub status: FlowStatus,
     /// `loop_num`: the number of loops that a packet makes if it arrives while the flow is throttled or recovers.
     pub loop_num: u8,
-    /// The current alpha of the flow. It grows with `loop_num`, and is halved after each quiet period.
+    /// The current alpha of the flow. It increases by 1 with each increase of `loop_num`, and is halved once per quiet
+    /// period.
     pub alpha: u32,
     /// `cnp_num`: the number of CNPs since the last quiet period. With [`Growth::Spaced`], an increase of `loop_num`
     /// resets it to 1.

@@ -139,8 +139,8 @@ mod tests {
         Insert(u32),
         /// A copy of the packet at this distance below the start pointer is sent.
         Copy(u32),
-        /// Packets from the start pointer on are sent in order, if necessary again. The value, wrapped into the range
-        /// from 1 to the window, is their number.
+        /// Packets from the start pointer on are sent in order, even those that were sent before. Their number is the
+        /// value, wrapped into the range from 1 to the window.
         Fill(u32),
         /// The NIC acknowledges packets. The value is the number of further packets that it could acknowledge.
         Acknowledge(u32),

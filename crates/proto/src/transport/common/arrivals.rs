@@ -99,8 +99,8 @@ struct OrderedMessage {
     id: MessageId,
     /// Number of packets of the message that have not arrived.
     left: u32,
-    /// The PSN of the packet of the message that arrived first. One PSN of each message is enough to order the
-    /// messages, since the ranges of their PSNs do not overlap.
+    /// The PSN of the first packet of this message to arrive. One PSN of each message is enough to order the messages,
+    /// since the ranges of their PSNs do not overlap.
     psn: u32,
 }
 
