@@ -130,8 +130,9 @@ impl Size {
     ///
     /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not
     /// split. To keep an otherwise idle link busy, a window therefore needs `bdp / packet` packets, rounded up. If a
-    /// BDP of 2.93 packets were rounded down to 2, the link would be idle for nearly a third of the time. (The simulator
-    /// published with REPS has 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets is not rounded up.
+    /// BDP of 2.93 packets were rounded down to 2, the link would be idle for nearly a third of the time. (The
+    /// simulator published with REPS has 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets is not
+    /// rounded up.
     pub fn window_on(self, facts: &PathFacts) -> Bytes {
         let bytes = self.on(facts);
         match self {

@@ -65,8 +65,8 @@ impl PullPacer {
         PullPacer { adaptation: Some(adaptation), ..self }
     }
 
-    /// Draws the length of each period, between 0.75 and 1.25 of the mean (uet-htsim). With periods of equal length,
-    /// all hosts would raise and lower their rates at the same times, and would leave the fabric idle together.
+    /// Draws the length of each period, from 0.75 to 1.25 times the mean (uet-htsim). With periods of equal length, all
+    /// hosts would raise and lower their rates at the same times, and would leave the fabric idle together.
     pub fn draw_periods(&mut self, random: Stream) {
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.random = Some(random);

@@ -101,7 +101,8 @@ impl TransportProperties for MrcConfig {
         self.delivery().packets_in_window(window, packet)
     }
 
-    /// Each of the first `rto_linear` rounds takes one RTO. The later rounds take as long as all rounds in `uet`.
+    /// Each of the first `rto_linear` rounds takes one RTO. The rounds after them take as long as the same number of
+    /// rounds in `uet`.
     fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
         let linear = f64::from(self.rto_linear);
         if rounds <= linear { rounds } else { linear + self.delivery().timeouts_of_rounds(rounds - linear) }
