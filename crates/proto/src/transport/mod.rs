@@ -305,7 +305,7 @@ interface! {
         fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
             window.div_ceil(packet)
         }
-        /// The smallest window that keeps a path busy, in BDPs.
+        /// The window that is large enough to keep a path busy, in BDPs.
         fn busy_window_bdps(&self) -> f64 {
             1.0
         }
