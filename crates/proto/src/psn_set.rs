@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
-/// A set of PSNs in `low..low + span`, where the owner keeps `low` and moves it forward.
+/// A set of PSNs in a range that begins at `low`. The owner of the set stores `low`, and moves it forward.
 ///
 /// Bit `psn % capacity` stands for `psn`. The ring grows when the range outgrows it, and it never shrinks.
 #[derive(Clone, Debug)]
@@ -99,7 +99,8 @@ impl PsnSet {
         None
     }
 
-    /// The members in `base..base + 64`, as bits. The caller must mask PSNs beyond the range.
+    /// The members in `base..base + 64`, as bits. Bits of PSNs beyond the set's range are undefined, so the caller must
+    /// mask them.
     #[inline]
     pub(crate) fn window(&self, base: u32) -> u64 {
         let (word, _) = self.slot(base);

@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The facts about a path, to which relative quantities refer. The path is the longest path of the fabric. For a
-/// congestion control with [`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path), it is the path of the queue
-/// pair.
+/// The facts about a path from which the values of relative quantities are computed. The path is the longest path of
+/// the fabric. For a congestion control with [`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path), it is the
+/// path of the queue pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathFacts {
     /// Round trip of one full packet and its ACK over the path without queueing.
@@ -28,8 +28,8 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
-    /// The facts of the path by one port of a NIC. Sizes in switches refer to these facts, since a switch serves one
-    /// plane.
+    /// The facts about the path for a queue pair that uses a single port of its NIC. Sizes in switches refer to these
+    /// facts, since a switch serves one plane.
     #[must_use]
     pub fn of_port(&self) -> PathFacts {
         if self.port_rate == self.line_rate {
@@ -59,7 +59,8 @@ impl PathFacts {
     }
 
     /// The absolute value of a window, as [`Size::window_on`] computes it. For example, if the BDP is 31.2 KB and
-    /// packets have 4,178 B, it is `33.4 KB` for `"1bdp"`, since a BDP is rounded up to eight packets.
+    /// packets have 4,178 B, it is `33.4 KB` for `"1bdp"`, since a BDP is rounded up to eight packets. None for a
+    /// number of bytes, or for text that is not a size.
     pub fn window_in_units(&self, written: &str) -> Option<String> {
         match written.parse().ok()? {
             Size::Bytes(_) => None,
@@ -129,14 +130,15 @@ impl Size {
     ///
     /// The ACK of a packet arrives a base RTT after the start of the packet's transmission, and packets are not
     /// split. To keep an otherwise idle link busy, a window therefore needs `bdp / packet` packets, rounded up. If a
-    /// BDP of 2.93 packets were rounded down to 2, the link would be idle for a third of the time. (The simulator
-    /// published with REPS has 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets is not rounded up.
+    /// BDP of 2.93 packets were rounded down to 2, the link would be idle for nearly a third of the time. (The
+    /// simulator published with REPS has 151 packets where 1.5 BDP are 150.7.) A window in bytes or packets is not
+    /// rounded up.
     pub fn window_on(self, facts: &PathFacts) -> Bytes {
         let bytes = self.on(facts);
         match self {
             Size::Bdp(_) => {
                 let packet = facts.packet.0.max(1);
-                // A window that overflows becomes one that never limits.
+                // If the window would overflow, the largest whole number of packets replaces it, which never limits.
                 Bytes(bytes.0.checked_next_multiple_of(packet).unwrap_or(u64::MAX / packet * packet))
             }
             Size::Bytes(_) | Size::Packets(_) => bytes,
@@ -182,7 +184,7 @@ impl Span {
     }
 }
 
-/// The serialisation time of `bytes` at a rate. It saturates at the longest time.
+/// The serialisation time of `bytes` at a rate, at most the largest [`Duration`].
 fn at_rate(bytes: Bytes, rate: Rate) -> Duration {
     // For more than `most` bytes, the number of picoseconds would exceed 64 bits.
     let most = u128::from(u64::MAX) * u128::from(rate.0) / 8_000_000_000_000;
@@ -219,7 +221,8 @@ fn also(problem: Problem, too: &str) -> ValueError {
     Problem { message: format!("{}; {too}", problem.message), ..problem }.into()
 }
 
-/// The fix that replaces a percentage by that share of `unit`.
+/// The fix that replaces a percentage by a share of `unit`: `0.2queue` for `20%` with the unit `queue`. None if `text`
+/// is not a percentage above 0.
 fn share_of(text: &str, unit: &str) -> Option<Fix> {
     let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
     // Removes the rounding error of floating-point numbers.
@@ -336,7 +339,7 @@ impl fmt::Display for Span {
 
 serde_as_text!(Size, Threshold, Span, Pace);
 
-/// The forms of a time: absolute, in round trips, and in round trips plus queues or bytes that are waiting.
+/// The forms of a time: absolute, in round trips, and in round trips plus full queues or bytes.
 pub(crate) const SPAN_FORMS: &[&str] =
     &[TIME_FORM, "#rtt", "#rtt *\\+ *#(queue|B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)"];
 parameter_quantities!(

@@ -1,8 +1,8 @@
 //! In-network telemetry (INT): reports of switches to a sender about its path.
 //!
 //! The records do not fit into [`Packet`](crate::Packet). The code that drives the state machines therefore stores
-//! them separately, and adds a hop at each port of a switch. It passes a packet's record to the sender together with
-//! an ACK ([`Sender::handle_telemetry`](crate::transport::Sender::handle_telemetry)).
+//! them separately, and adds a hop at each port of a switch. This code passes a packet's record to the sender together
+//! with an ACK ([`Sender::handle_telemetry`](crate::transport::Sender::handle_telemetry)).
 
 use anabranch_base::{LinkId, Rate, Time};
 
@@ -31,8 +31,9 @@ pub struct IntStack {
 }
 
 impl IntStack {
-    /// The largest number of hops. Ports beyond it add no report. The longest path of a built-in fabric with ToRs,
-    /// which is between two data centres, has six. Paths through a large torus may have more than eight.
+    /// The largest number of hops. Further ports on the path add no report. In the built-in fabrics with ToRs, the
+    /// longest path leads from one data centre to another and has six hops. Paths through a large torus may have more
+    /// than eight.
     pub const MAX_HOPS: usize = 8;
 
     /// A stack without hops.

@@ -36,17 +36,17 @@ pub struct Tors {
 }
 
 impl Tors {
-    /// The round trip between the switch and the ToR of `host`. It is zero if it is not known.
+    /// The round trip between the switch and the ToR of `host`, or zero if the round trip is unknown.
     pub fn round_trip_to(&self, host: HostId) -> Duration {
         let tor = self.of_host.get(host.index());
         tor.and_then(|&tor| self.round_trips.get(tor as usize)).copied().unwrap_or(Duration::ZERO)
     }
 }
 
-/// The data centres of a fabric. By default there is one.
+/// The data centres of the hosts and of one switch. By default, there is a single data centre.
 #[derive(Clone, Debug, Default)]
 pub struct Sites {
-    /// The data centre of each host, numbered from 0. It is empty if there is only one data centre.
+    /// The data centre of each host, numbered from 0. The list is empty if there is only one data centre.
     pub of_host: Arc<[u16]>,
     /// The data centre of the switch.
     pub own: u16,
@@ -59,7 +59,7 @@ impl Sites {
         self.of(host) == self.own
     }
 
-    /// Whether packets from `src` to `dst` leave their data centre.
+    /// Whether `src` and `dst` are in different data centres.
     #[inline]
     pub fn crosses(&self, src: HostId, dst: HostId) -> bool {
         self.of(src) != self.of(dst)
@@ -75,9 +75,9 @@ impl Sites {
 pub struct Passage {
     /// The current simulated time.
     pub now: Time,
-    /// The host that sent the packet, by its IP header.
+    /// The source host in the packet's IP header.
     pub src: HostId,
-    /// The port on which the packet arrived. It is set only at ingress.
+    /// The port on which the packet arrived. At egress, the value has no meaning.
     pub port: u16,
     /// Whether a host of this switch sent the packet.
     pub from_host: bool,
@@ -86,7 +86,7 @@ pub struct Passage {
     /// Number of equal-cost ports towards the destination when every link is up. It is 1 for a host of this switch, and
     /// 0 without a path.
     pub ports: u16,
-    /// Number of bytes of data that the packet leaves behind in its queue. It is set only at egress.
+    /// Number of bytes of data that the packet leaves behind in its queue. At ingress, the value has no meaning.
     pub queued: u32,
 }
 
@@ -95,7 +95,7 @@ pub struct Passage {
 pub enum EgressPorts {
     /// The program handles no packets at egress.
     None,
-    /// The ports to hosts of the switch.
+    /// The ports to which hosts are attached.
     ToHosts,
     /// All ports of the switch.
     All,
@@ -107,7 +107,7 @@ pub enum Verdict {
     /// The packet follows routing.
     Forward,
     /// The packet takes the equal-cost port with this number, modulo the number of ports. If routing has withdrawn that
-    /// port, ECMP chooses another one.
+    /// port, ECMP chooses another one. The number has no effect for a host of this switch, or with source routing.
     Port(u16),
     /// The packet is dropped, or the program has consumed it.
     Drop,
@@ -151,7 +151,7 @@ pub struct QpNotice {
 pub struct Emitted {
     /// The packet. It follows routing and does not pass the program's ingress again.
     pub packet: Packet,
-    /// The place where the packet was held before.
+    /// The place where the program held the packet.
     pub held: Held,
 }
 
@@ -214,7 +214,7 @@ interface! {
         /// The notification crosses the fabric without a packet. It arrives one synchronisation window of the engine
         /// after the event (see the engine in ARCHITECTURE.md), but never after the queue pair's first packet. The
         /// notification of a destroyed queue pair may arrive before the last packets in flight. Notifications for the
-        /// same time arrive in the order of their sources, after all other events of that time at the switch.
+        /// same time arrive in the order of their source hosts, after all other events of that time at the switch.
         fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
             let _ = (notice, out);
         }
@@ -225,7 +225,7 @@ interface! {
     }
 }
 
-/// The parts of a program's scheme, for [`ProgramProperties::check_beside`].
+/// The other parts of the scheme to which a program belongs, for [`ProgramProperties::check_beside`].
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeParts<'a> {
     /// The transport.
@@ -241,7 +241,7 @@ interface! {
     pub trait ProgramProperties for each of ProgramConfig by each_config {
         /// The program of one switch. It draws its random numbers from `random`.
         fn build(&self, facts: &ProgramFacts, random: Stream) -> AnyProgram;
-        /// The state that a switch keeps for a queue pair, field by field. It is empty for user-defined programs.
+        /// The state that a switch keeps for a queue pair, field by field. The list is empty for user-defined programs.
         fn state(&self) -> Vec<StateField>;
         /// Whether the program chooses the paths of packets.
         fn chooses_paths(&self) -> bool;

@@ -60,7 +60,7 @@ kinds! {
 /// A user-defined program with its parameters.
 pub type RegisteredProgram = Registered<ProgramFactory>;
 
-/// Builds the program of one switch, which draws its random numbers from the stream.
+/// Builds the program of one switch. The program draws its random numbers from the stream.
 pub type ProgramFactory = dyn Fn(&ProgramFacts, &Parameters, Stream) -> Box<dyn Program> + Send + Sync;
 
 /// The component that is named in the error for a panic in a user-defined program.

@@ -19,7 +19,7 @@ parameters! {
     }
 }
 
-/// A program that drops NACKs on their way to the switch's hosts.
+/// A program that drops NACKs from other switches to the switch's hosts.
 pub struct NackDrop {
     share: f64,
     random: Stream,
@@ -28,7 +28,7 @@ pub struct NackDrop {
 }
 
 impl NackDrop {
-    /// A program that drops each NACK with probability `share`.
+    /// A program that drops each NACK from another switch to a host of this switch with probability `share`.
     pub fn new(share: f64, random: Stream) -> Self {
         NackDrop { share, random, passed: 0, dropped: 0 }
     }

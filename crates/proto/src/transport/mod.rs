@@ -76,7 +76,7 @@ kinds! {
     }
 }
 
-/// A user-defined transport with its parameters. These always include `payload`, `header`, `ack` and `rto`.
+/// A user-defined transport with its parameters, which always include `payload`, `header`, `ack` and `rto`.
 pub type RegisteredTransport = Registered<TransportFactory>;
 
 /// The largest number of packets that one ACK answers.
@@ -218,7 +218,7 @@ pub enum SenderCounter {
     Fetches,
 }
 
-/// The methods `framing` and `rto` of a configuration whose fields have the names used here.
+/// The methods `framing` and `rto` of a configuration with the fields `payload`, `header`, `ack` and `rto`.
 macro_rules! framing_and_rto {
     () => {
         fn framing(&self) -> $crate::transport::Framing {
@@ -295,8 +295,8 @@ interface! {
             let _ = (window, message);
             None
         }
-        /// The transport's own window, if it has one besides the window of the congestion control, and the path of its
-        /// parameter.
+        /// The transport's own window, which applies in addition to the window of the congestion control, and the path
+        /// of the parameter that sets it. None if the transport has no such window.
         fn window(&self) -> Option<(Size, &'static str)> {
             None
         }
@@ -305,7 +305,7 @@ interface! {
         fn packets_in_window(&self, window: u64, packet: u64) -> u64 {
             window.div_ceil(packet)
         }
-        /// The window in BDPs that keeps a path busy.
+        /// The window that is large enough to keep a path busy, in BDPs.
         fn busy_window_bdps(&self) -> f64 {
             1.0
         }
@@ -328,7 +328,7 @@ interface! {
         fn inherits(&self) -> Inherits {
             Inherits::Nothing
         }
-        /// The pacer of a host's pulls, for transports whose receivers pull.
+        /// The pacer of a host's pulls. None for transports whose receivers do not pull.
         fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
             let _ = facts;
             None

@@ -1,7 +1,7 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): the throttled flows and their registers.
 //!
 //! The cache is an array of registers. When a CNP passes, the data plane writes the slot given by a hash of the data
-//! receiver's address and the queue pair. Section V-B, where the register stores a hash, permits two variants of
+//! receiver's address and the queue pair. In section V-B the register stores a hash, which permits two variants of
 //! slots. Without a key, flows that share a slot cannot be distinguished. With 32 bits of the hash as a fingerprint, a
 //! packet matches only a slot with its own fingerprint, and a CNP evicts another flow from the slot. The store is a
 //! table with exact keys. The control plane makes an entry for a flow `install_delay` after its CNP passed, and then
@@ -15,23 +15,23 @@
 //! - Location of the registers of Algorithm 1: each slot of the cache and each entry of the store has a set of them.
 //! - Start of an entry: the control plane copies the registers of the slot into the new entry before it resets the
 //!   slot, so that the flow continues in its state. After a collision, this state includes the other flow's CNPs. If
-//!   no slot holds the flow's registers, the entry starts in the state after the CNP that requested the entry, at the
-//!   time of that CNP. A slot loses the registers when it is reset, expires or comes into use anew. With fingerprints
-//!   or `reset_own`, it also loses them to another flow's CNP.
+//!   no slot holds the flow's registers, the entry starts as if the CNP that requested it were the flow's first CNP. A
+//!   slot loses the registers when it is reset, expires or comes into use anew. With fingerprints or `reset_own`, a
+//!   slot also loses the registers to another flow's CNP.
 //! - A CNP of a flow in the store changes only the entry. The entry is meant to free the slot, so the CNP must not
 //!   fill the slot again.
 //! - A slot whose flow has returned to normal is a miss, like an empty slot.
-//! - By default and without fingerprints, the reset does not check which flow uses the slot. Another flow with this
-//!   slot is then not throttled until its own entry is installed or its next CNP arrives. With `reset_own` or
-//!   fingerprints, the reset keeps the slot if another flow's CNP was the last to write it.
+//! - Without fingerprints and without `reset_own`, the reset does not check which flow uses the slot. Another flow with
+//!   this slot is then not throttled until its own entry is installed or its next CNP arrives. With fingerprints or
+//!   `reset_own`, the slot is not reset if another flow's CNP was the last to write it.
 //! - A slot is released when its flow returns to normal. With `expiry` it is also released when no CNP has arrived for
 //!   that time ("expired register entries", section V-B). Packets of the flow may still loop then, and may be
 //!   overtaken.
 //! - Each flow has at most one pending installation in the control plane.
 //! - Entries do not expire, so that a flow keeps its lower alpha and the next congestion throttles it faster. When the
-//!   store is full, a new flow replaces the idle flow whose last CNP is the oldest. A flow is idle if it had no CNP
-//!   for longer than beta, and if it has returned to normal or had no packet for longer than beta. If no flow is idle,
-//!   the new flow stays in the cache, the slot is not reset, and the next CNP requests an entry again.
+//!   store is full, a new flow replaces the idle flow whose last CNP is the oldest. A flow is idle on two conditions:
+//!   its last CNP is older than beta, and it has returned to normal or its last packet is older than beta. If no flow
+//!   is idle, the new flow stays in the cache, the slot is not reset, and the next CNP requests an entry again.
 
 use super::throttling::{FlowState, FlowStatus, Throttling};
 use anabranch_base::{Duration, HostId, QpId, Time};
@@ -43,14 +43,14 @@ pub struct CnpTables {
     install_delay: Duration,
     salt: u64,
     fingerprints: bool,
-    /// The time without a CNP after which a slot is free.
+    /// The time without a CNP after which a slot is free. None if slots do not expire.
     expiry: Option<Duration>,
     /// Whether the control plane resets a flow's slot only if this flow was the last to write the slot.
     reset_own: bool,
-    /// CNP_Cache. It is empty if there is none.
+    /// The slots of CNP_Cache. A switch without CNP_Cache has no slots.
     cache: Vec<CacheSlot>,
     store: Vec<Entry>,
-    /// Size of the store. It is 0 if there is none.
+    /// The largest number of entries in CNP_Store, or 0 for a switch without CNP_Store.
     store_entries: usize,
     /// Pending installations of the control plane, in the order of their times.
     installs: VecDeque<Install>,
@@ -75,7 +75,7 @@ pub struct TableCounts {
 
 /// The registers that apply to a packet.
 pub struct FlowRegisters<'a> {
-    /// The registers of the flow.
+    /// The registers of the slot or entry.
     pub state: &'a mut FlowState,
     /// Whether the registers belong to another flow. This is so if no CNP of this packet's flow has written to the
     /// slot since the slot came into use. The data plane cannot know this, so the value affects nothing but a counter.
@@ -116,7 +116,7 @@ struct Install {
 #[derive(Clone, Copy, Default)]
 struct Flow {
     stored: StoreState,
-    /// The generation of the slot when a CNP of the flow last wrote to it. It is 0 if none did.
+    /// The generation of the slot after the last CNP of the flow that wrote to the slot, or 0 before the first one.
     generation: u32,
 }
 
@@ -175,7 +175,7 @@ impl CnpTables {
             self.store[index as usize].state.handle_cnp(now, &self.rules);
             return;
         }
-        // Section V-B: the data plane does not wait for the control plane.
+        // Section V-B: the data plane writes the slot without waiting for the control plane.
         let expiry = self.expiry;
         if let Some(slot) = self.cache.get_mut(slot) {
             if slot.has_expired(now, expiry) {
@@ -202,7 +202,7 @@ impl CnpTables {
         }
     }
 
-    /// The registers that apply to a data packet for `receiver`: those in the cache, otherwise those in the store.
+    /// Returns the registers that apply to a data packet for `receiver`, from the cache or else from the store.
     pub fn find(&mut self, now: Time, receiver: HostId, qp: QpId) -> Option<FlowRegisters<'_>> {
         let (slot, fingerprint) = self.slot(receiver, qp);
         let flow = self.flows.get(qp.index()).copied().unwrap_or_default();
@@ -224,7 +224,7 @@ impl CnpTables {
         self.installs.front().map(|install| install.due)
     }
 
-    /// Installs the next entry.
+    /// Installs the next entry, or refuses it if the store has no room.
     pub fn install(&mut self) {
         let Some(Install { due, receiver, qp, cnp_time }) = self.installs.pop_front() else { return };
         let Some(index) = self.free_entry(due) else {
@@ -267,7 +267,8 @@ impl CnpTables {
         self.counts
     }
 
-    /// The index in the store for another entry, if there is room.
+    /// Returns the index of a free entry of the store, or else of the idle flow whose last CNP is the oldest. None if
+    /// no flow is idle.
     fn free_entry(&mut self, now: Time) -> Option<usize> {
         if self.store.len() < self.store_entries {
             return Some(self.store.len());

@@ -16,17 +16,18 @@
 //! Choices where the paper is silent:
 //! - A cookie is valid to the end of the [`COOKIE_SLOT`] after the slot in which it was made.
 //! - An ACK without a valid cookie is forwarded, since the segments of established connections are ACKs too. If the
-//!   server has no such connection, the server resets it. One in 2^31 ACKs of an established connection acknowledges a
-//!   valid cookie by chance, and its connection is then reset.
+//!   server does not know the connection, it answers with a RST. One in 2^31 ACKs of an established connection
+//!   acknowledges a valid cookie by chance, and the switch then resets the connection.
 //! - A record ends with the ACK that is reported to the control plane. The array therefore contains only handshakes in
 //!   progress, and abandoned handshakes until another connection needs the register.
-//! - If two connections share a register, the later connection takes it. If the client of the earlier connection has
-//!   not yet connected again, it gets another cookie. If its second SYN has passed, its ACK passes too, without a
-//!   report. A connection is mistaken for another only if the fingerprints are equal too.
+//! - If two connections share a register, the later connection takes it. If the earlier connection's second SYN has not
+//!   yet passed, that SYN is answered with another cookie. If the second SYN has passed, the ACK after it passes too,
+//!   without a report. A connection is mistaken for another only if the fingerprints are equal too.
 
 use anabranch_base::{Duration, HostId, Stream, Time};
 
-/// The time slot of cookies. A client of the same data centre answers within tens of microseconds.
+/// The length of the time slots. In each slot, a connection gets another cookie. A client of the same data centre
+/// answers within tens of microseconds.
 pub const COOKIE_SLOT: Duration = Duration::from_us(1_000_000);
 
 /// Number of bits of a register's fingerprint. With the two bits of its state, a register has 32 bits.
@@ -47,7 +48,7 @@ pub struct Segment {
     pub flags: TcpFlags,
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgement number. It is 0 in a SYN.
+    /// Acknowledgement number, which is 0 in a SYN.
     pub ack: u32,
 }
 
@@ -76,7 +77,7 @@ pub enum MonitorVerdict {
         /// The server.
         dst: HostId,
     },
-    /// The segment is dropped, and the switch sends this reply to its sender.
+    /// The segment is dropped, and the switch sends this reply to the segment's sender.
     Reply(Segment),
 }
 
@@ -88,7 +89,8 @@ pub enum TcpRegister {
     Empty,
     /// The connection with this fingerprint has returned its cookie, and must connect once more.
     Recorded(u32),
-    /// The connection has sent its second SYN, so that its next ACK is the third segment of the handshake.
+    /// The connection with this fingerprint has sent its second SYN, so that its next ACK is the third segment of the
+    /// handshake.
     SynForwarded(u32),
 }
 
@@ -101,7 +103,7 @@ pub struct MonitorCounters {
     pub recorded: u64,
     /// ACKs that neither complete a recorded handshake nor return a valid cookie.
     pub unverified: u64,
-    /// Records that the record of another connection overwrote.
+    /// Records that were overwritten by the record of another connection.
     pub overwritten: u64,
     /// Handshakes reported to the control plane.
     pub reports: u64,
@@ -113,7 +115,7 @@ pub struct MonitorCounters {
 /// the client's data centre has checked the cookie.
 pub struct HandshakeMonitor {
     registers: Box<[TcpRegister]>,
-    /// The secret of the hash for cookies, so that only the switch can make a valid one.
+    /// The secret of the hash for cookies, so that only the switch can make a valid cookie.
     cookie_secret: u64,
     register_secret: u64,
     counters: MonitorCounters,

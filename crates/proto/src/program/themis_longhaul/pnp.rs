@@ -31,7 +31,7 @@ const SERVER_PORT: u16 = 18_515;
 
 /// The notification point of a single external switch.
 pub struct Pnp {
-    /// Minimum time between two CNPs of a flow. With None, every marked packet causes one.
+    /// Minimum time between two CNPs of a flow. With None, every marked packet causes a CNP.
     cnp_interval: Option<Duration>,
     clear_marks: bool,
     both_ends: bool,
@@ -128,7 +128,8 @@ impl Pnp {
             if sites.is_own(notice.src) {
                 self.connect(notice, sites);
             } else {
-                // The monitor of the client's switch has seen the handshake, and its control plane forwards the report.
+                // The monitor of the client's switch has seen the handshake. The control plane of that switch forwards
+                // the report.
                 self.control.learn(notice.src, notice.dst);
             }
         }

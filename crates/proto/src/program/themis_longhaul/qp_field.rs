@@ -42,14 +42,14 @@ pub struct QpKey {
 /// The report about a queue pair that a requester's daemon sends at `ibv_modify_qp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DaemonPacket {
-    /// The address in the packet's header, with the dstIP and sQPN of its payload.
+    /// The source address in the packet's header, and the dstIP and the sQPN in the packet's payload.
     pub key: QpKey,
-    /// cQPN of the payload.
+    /// The cQPN in the packet's payload.
     pub client: ClientQpn,
 }
 
 impl DaemonPacket {
-    /// The report about a queue pair. In the simulator, requester and responder know it by the same number.
+    /// The report about a queue pair. In the simulator, requester and responder know a queue pair by the same number.
     pub fn of(notice: &QpNotice) -> Self {
         let key = QpKey { src: notice.src, dst: notice.dst, server: ServerQpn(notice.qp) };
         DaemonPacket { key, client: ClientQpn(notice.qp) }
@@ -67,7 +67,7 @@ pub struct QpEntry {
     pub last_cnp: Option<Time>,
 }
 
-/// The table in the data plane.
+/// The QP_field table in the data plane.
 pub struct QpField {
     /// The entries, indexed by sQPN, which is unique in the simulator.
     entries: Vec<Option<QpEntry>>,
@@ -106,7 +106,7 @@ impl QpField {
         self.max_in_use = self.max_in_use.max(self.in_use);
     }
 
-    /// Deletes an entry with its register, if there is one.
+    /// Deletes the entry of `key` with its register, if there is such an entry.
     pub fn remove(&mut self, key: &QpKey) {
         if self.get_mut(key).is_some() {
             self.entries[key.server.0.index()] = None;
@@ -132,8 +132,9 @@ impl QpField {
 
 /// The part of an external switch's control plane that maintains the QP_field table.
 ///
-/// A queue pair's first message is posted `setup` after its INIT. A change of the table that is due before the first
-/// message is made when the first message is posted. No packet of the queue pair could have passed before.
+/// The first message of a queue pair is posted `setup` after the queue pair was initialised (INIT). A change of the
+/// table that is due before the first message is made when the first message is posted. No packet of the queue pair
+/// could have passed before.
 pub struct ControlPlane {
     monitor: bool,
     expire: bool,
@@ -183,7 +184,7 @@ impl ControlPlane {
         self.handle_timeout(now, table);
     }
 
-    /// Handles the destruction of a queue pair, which its daemon reports.
+    /// Handles the destruction of a queue pair, which the requester's daemon reports.
     pub fn handle_destroy(&mut self, now: Time, key: &QpKey, table: &mut QpField) {
         if self.expire {
             self.deletes.push_back((now + self.delay, *key));

@@ -5,8 +5,9 @@
 //! 1.6 Tb/s and a latency of 100 ns.
 //!
 //! The control plane fills the port with dummy packets. Dummies wait in the queue too, and each dummy joins the queue
-//! again whenever it returns. Dummies lengthen every pass if they exceed the capacity of the link (20 KB at 1.6 Tb/s
-//! and 100 ns). Fewer dummies delay packets only occasionally. The paper gives no number of dummies beyond "a few".
+//! again whenever it returns. If all dummies together are larger than the capacity of the link (20 KB at 1.6 Tb/s and
+//! 100 ns), they lengthen every pass. Fewer dummies delay packets only occasionally. The paper gives no number of
+//! dummies beyond "a few".
 //!
 //! Packets do not overtake each other in the port, so that a packet's return time is known when it joins. Dummies
 //! cause no events. When a packet joins, the dummies that have returned by then rejoin first. A revolution is one pass
@@ -14,8 +15,8 @@
 //! complete revolutions is skipped in one step. A revolution takes the larger of two times: the latency plus the
 //! serialisation time of one dummy, and the serialisation time of all dummies.
 //!
-//! The paper does not specify the size of the port's buffer, which figure 13 measures. Here it is unlimited. The loop
-//! count in a packet's header does not lengthen the packet.
+//! Figure 13 measures how many bytes the port's buffer holds. The paper does not specify the size of this buffer. Here
+//! it is unlimited. The loop count in a packet's header does not lengthen the packet.
 
 use crate::Packet;
 use anabranch_base::{Bytes, Duration, Rate, Time};
@@ -26,7 +27,7 @@ use std::collections::VecDeque;
 pub struct LoopingPacket {
     /// The packet that loops.
     pub packet: Packet,
-    /// Number of loops that are left. The packet carries it in a header field meanwhile (section V-B).
+    /// Number of loops that are left, which the packet carries in a header field (section V-B).
     pub loops: u8,
 }
 
@@ -36,12 +37,12 @@ pub struct Recirculation {
     latency: Duration,
     /// The looping packets with their return times, in the order of these times.
     packets: VecDeque<(Time, LoopingPacket)>,
-    /// The return times of the dummies, in order.
+    /// The return times of the dummies, earliest first.
     dummies: VecDeque<Time>,
     dummy_time: Duration,
     /// The time of one revolution of the dummies, if no looping packet is among them.
     revolution: Duration,
-    /// The end of the last packet's serialisation.
+    /// The time at which the serialisation of the last packet or dummy ends.
     free_at: Time,
     /// The size and serialisation time of the last packet that was not a dummy.
     last_size: (u16, Duration),
@@ -54,7 +55,7 @@ impl Recirculation {
     /// the same time.
     ///
     /// # Panics
-    /// The rate is 0, or dummies have no size. The checks of scenarios refuse both.
+    /// The rate is 0, or there are dummies of 0 bytes. The checks of scenarios refuse both.
     pub fn new(rate: Rate, latency: Duration, dummies: u32, dummy_bytes: Bytes) -> Self {
         assert!(dummies == 0 || dummy_bytes.0 > 0, "dummies of 0 bytes");
         let dummy_time = rate.time_for(dummy_bytes.0);

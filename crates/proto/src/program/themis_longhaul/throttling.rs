@@ -2,21 +2,21 @@
 //!
 //! Choices where the paper is silent or ambiguous:
 //! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`. This differs only for alpha = 1, where every CNP
-//!   then counts. The printed test never holds for alpha = 1, so that an alpha that was halved to 1 would end all
-//!   throttling. Halving stops at 1.
-//! - In the printed form, alpha catches up with the count. If it starts at 5, it is 7 after the seventh CNP, and from
-//!   then on the test holds for every CNP (8 % 7, 9 % 8, ...). The text of section V-B describes the opposite, a
+//!   then counts. The printed test never holds for alpha = 1, so that `loop_num` would never increase again once alpha
+//!   was halved to 1. Halving stops at 1.
+//! - In the printed form, alpha catches up with `cnp_num`. If alpha starts at 5, it is 7 after the seventh CNP, and
+//!   from then on the test holds for every CNP (8 % 7, 9 % 8, ...). The text of section V-B describes the opposite, a
 //!   growth that slows down. [`Growth`] offers both.
 //! - Algorithm 1 never lowers `loop_num`. Appendix D gives the packets of a recovering flow one loop, so that they
 //!   stay behind looping packets. But packets return in the order of the queue, not of PSNs. A packet with one loop
 //!   would therefore be released before an older packet with more loops left. Here the packets of a recovering flow
 //!   still get `loop_num` loops.
-//! - Another register of appendix D, the PSN of the last released packet, ends the looping of a recovering flow
-//!   earlier. A looping packet of the flow is released when it returns, however many loops it has left, if it directly
-//!   follows that PSN. If the packet's predecessor was lost before the switch, the wait ends when the loops run out.
-//! - With [`Recovery::Rate`], an arriving packet that directly follows that PSN shows that no earlier packet of the
-//!   flow is in the port. Only then does the flow return to normal, with `loop_num` 0. A CNP before that continues
-//!   from the current `loop_num`.
+//! - In appendix D, a register holds the PSN of the flow's last released packet. With [`Recovery::Rate`], a returning
+//!   packet of a recovering flow is released, however many loops it has left, if its PSN directly follows the PSN in
+//!   this register. If the packet's predecessor was lost before the switch, the packet waits until its loops run out.
+//! - With [`Recovery::Rate`], a recovering flow returns to normal, with `loop_num` 0, when a packet arrives whose PSN
+//!   directly follows the PSN in this register: no earlier packet of the flow is then in the port. A CNP before that
+//!   continues from the current `loop_num`.
 //! - Direct recovery sets `loop_num` to 0 immediately, and releases all packets when they return (figure 21).
 //! - Lines 17 to 21 run once per quiet period, at the first packet after its beginning. If they ran at each packet,
 //!   alpha would fall to 1 within a few packets.
@@ -32,9 +32,9 @@ pub enum FlowStatus {
     /// Packets are forwarded without looping.
     #[default]
     Normal,
-    /// Packets loop, because the last CNP arrived within beta.
+    /// Packets loop, because the last CNP arrived at most beta ago.
     Throttled,
-    /// The rate recovers, because no CNP has arrived for longer than beta.
+    /// The rate recovers, because the last CNP is older than beta.
     Recover,
 }
 
@@ -84,16 +84,18 @@ pub struct Throttling {
 pub struct FlowState {
     /// The status of the flow (`flow_status`).
     pub status: FlowStatus,
-    /// `loop_num`: the number of loops of a packet that loops.
+    /// `loop_num`: the number of loops that a packet makes if it arrives while the flow is throttled or recovers.
     pub loop_num: u8,
-    /// The flow's own alpha.
+    /// The current alpha of the flow. It increases by 1 with each increase of `loop_num`, and is halved once per quiet
+    /// period.
     pub alpha: u32,
-    /// The count of CNPs (`cnp_num`).
+    /// `cnp_num`: the number of CNPs since the last quiet period. With [`Growth::Spaced`], an increase of `loop_num`
+    /// resets it to 1.
     pub cnp_num: u32,
     /// `cnp_time`: the arrival of the last CNP.
     pub cnp_time: Time,
-    /// The PSN of the last packet that was forwarded to its port (appendix D). None before the first such packet since
-    /// the registers were allocated.
+    /// The PSN of the last packet that was forwarded to its egress port (appendix D). None before the first such packet
+    /// since the registers were allocated.
     pub last_sent: Option<u32>,
     /// The time at which a data packet of the flow last arrived, or returned from the recirculation port. The control
     /// plane uses it to find idle entries for reuse.
@@ -153,7 +155,7 @@ impl FlowState {
         loops > 0 && (self.status == FlowStatus::Throttled || !self.needs_no_loop(psn, rules))
     }
 
-    /// Records that a data packet was forwarded to its port.
+    /// Records that a data packet was forwarded to its egress port.
     #[inline]
     pub fn handle_sent(&mut self, psn: u32) {
         self.last_sent = Some(psn);
@@ -169,7 +171,7 @@ impl FlowState {
         }
     }
 
-    /// Begins the recovery after a quiet period (lines 17-21).
+    /// Begins the recovery if the last CNP is older than beta (lines 17-21).
     fn check_quiet(&mut self, now: Time, rules: &Throttling) {
         if self.status != FlowStatus::Throttled || now.since(self.cnp_time) <= rules.beta {
             return;

@@ -1,9 +1,9 @@
 //! The Temporary Reaction Point (Themis-longhaul, section V), at the edge of the receivers' data centre.
 //!
-//! When a CNP leaves the data centre for a sender in another one, the switch throttles the sender's flow until the CNP
-//! has reached the sender and taken effect. The flow's packets pass the [recirculation port](super::Recirculation) once
-//! or more before they are forwarded. The [tables](super::CnpTables) contain the throttled flows, and [Algorithm
-//! 1](super::FlowState) gives the number of loops.
+//! When a CNP leaves the data centre for a sender in another one, the switch throttles the sender's flow, because the
+//! CNP reaches the sender only after the delay of the long link. The flow's packets pass the [recirculation
+//! port](super::Recirculation) once or more before they are forwarded. The [tables](super::CnpTables) contain the
+//! throttled flows, and [Algorithm 1](super::FlowState) gives the number of loops.
 //!
 //! A packet that returns from the port passes the ingress, where its flow is looked up again. The flow may no longer
 //! be in the tables, for example because it was found there only by a collision. The packet then continues with the
@@ -247,8 +247,8 @@ impl Trp {
             return Verdict::HoldOutside;
         }
         if out.len() > queued {
-            // Packets that return at this very time must go first. [`Verdict::Forward`] would send this packet before
-            // the packets in `out`, so it is appended to `out`.
+            // Packets that return at this very time must go first. [`Verdict::Forward`] would send the arriving packet
+            // before the packets in `out`, so the arriving packet is appended to `out`.
             out.push(Emitted { packet: *packet, held: Held::OutsideBuffer });
             return Verdict::HoldOutside;
         }
@@ -295,7 +295,7 @@ impl Trp {
         self.port.bytes()
     }
 
-    /// Handles all events until `now`, in the order of time.
+    /// Handles all events up to and including `now`, in the order of their times.
     fn advance(&mut self, now: Time, out: &mut Vec<Emitted>) {
         while let Some(due) = self.next_timeout()
             && due <= now

@@ -23,7 +23,7 @@ impl ProxyBitmap {
         ProxyBitmap { words, window, start: 0, base: [false; 2] }
     }
 
-    /// Whether `psn` was sent to the NIC. It must be less than a window beyond the start pointer.
+    /// Whether `psn` was sent to the NIC. The caller must pass a PSN below the start pointer plus a window.
     #[inline]
     pub(super) fn contains(&self, psn: u32) -> bool {
         psn < self.start || self.bit(psn) != self.base[self.half(psn)]
@@ -135,11 +135,12 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Step {
-        /// The packet at this offset in the window is sent.
+        /// The packet at this offset, modulo the window, is sent.
         Insert(u32),
         /// A copy of the packet at this distance below the start pointer is sent.
         Copy(u32),
-        /// All packets below this offset in the window are sent in order, if necessary again.
+        /// Packets from the start pointer on are sent in order, even those that were sent before. Their number is the
+        /// value, wrapped into the range from 1 to the window.
         Fill(u32),
         /// The NIC acknowledges packets. The value is the number of further packets that it could acknowledge.
         Acknowledge(u32),

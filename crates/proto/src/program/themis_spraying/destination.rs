@@ -27,8 +27,8 @@ pub(super) struct DestinationCounters {
     pub(super) valid: u64,
     /// NACKs that were dropped, since their packet was delivered.
     pub(super) invalid: u64,
-    /// NACKs for which it was not known whether their packet was lost. With lazy dropping they were stashed, without
-    /// it they were dropped.
+    /// NACKs for which it was not known whether their packet was lost. They were stashed with lazy dropping, and
+    /// dropped otherwise.
     pub(super) undetermined: u64,
     /// Stashed NACKs that were forwarded, since a later packet of the same path proved the loss.
     pub(super) confirmed: u64,
@@ -45,7 +45,7 @@ struct QueuePair {
     /// For each relative path, the highest PSN that was sent to the NIC (path_psn_max_array). 0 replaces minus
     /// infinity, since the value is only tested for being above some PSN.
     path_max: Box<[u32]>,
-    /// The stashed NACK. Some while the paper's Valid bit is set.
+    /// The stashed NACK. None while the paper's Valid bit is not set.
     stashed: Option<StashedNack>,
 }
 
@@ -120,7 +120,7 @@ impl Destination {
         }
     }
 
-    /// Handles a NACK of a local NIC for `psn`, its ePSN (Algorithm 1, `onNACK`).
+    /// Handles a NACK of a local NIC for `psn`, the ePSN of this NIC (Algorithm 1, `onNACK`).
     pub(super) fn handle_nack(&mut self, packet: &Packet, psn: u32, sent_at: Time) -> Verdict {
         // If no packet of the queue pair was sprayed, the sender's ToR does not run Themis.
         let Some(qp) = self.qps.get_mut(packet.qp) else {
@@ -142,7 +142,7 @@ impl Destination {
         // Line 14: it is not known yet whether the packet is lost.
         self.counters.undetermined += 1;
         if self.lazy_drop {
-            // Section 4.3: there is one stashed NACK per queue pair, and the latest one replaces an earlier one.
+            // Section 4.3: there is one stashed NACK per queue pair, and a later NACK replaces an earlier NACK.
             qp.stashed = Some(StashedNack { psn, dst: packet.dst, ev: packet.ev, sent_at });
         }
         Verdict::Drop

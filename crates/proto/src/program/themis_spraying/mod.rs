@@ -100,8 +100,8 @@ impl ThemisSpraying {
         ]
     }
 
-    /// Equation 5: bytes of state in a ToR with `nics` NICs of `qps_per_nic` queue pairs to other ToRs. The PathMap
-    /// has 2 bytes per path.
+    /// Equation 5: bytes of state in a ToR with `nics` NICs, each with `qps_per_nic` queue pairs to other ToRs. The
+    /// PathMap has 2 bytes per path.
     pub fn tor_bytes(config: &ThemisSprayingConfig, qps_per_nic: u64, nics: u64) -> u64 {
         let bits = |field: &StateField| u64::from(field.bits) * u64::from(field.count);
         let qp_bytes = Self::state(config).iter().map(bits).sum::<u64>().div_ceil(8);

@@ -1,4 +1,4 @@
-//! The packets that an order-tolerant receiver has, and the messages that they complete.
+//! The packets that an order-tolerant receiver has received, and the messages that these packets complete.
 
 use crate::psn_set::PsnSet;
 use anabranch_base::MessageId;
@@ -91,14 +91,16 @@ impl AnyOrder {
     }
 }
 
-/// Undelivered messages of which packets have arrived. They are kept and delivered in the order of their PSNs.
+/// Undelivered messages of which at least one packet has arrived. The messages are kept and delivered in the order of
+/// their PSNs.
 pub(in crate::transport) struct InOrder(VecDeque<OrderedMessage>);
 
 struct OrderedMessage {
     id: MessageId,
     /// Number of packets of the message that have not arrived.
     left: u32,
-    /// One PSN of the message that has arrived. It is enough to order the messages, since their PSNs do not overlap.
+    /// The PSN of the first packet of this message to arrive. One PSN of each message is enough to order the messages,
+    /// since the ranges of their PSNs do not overlap.
     psn: u32,
 }
 

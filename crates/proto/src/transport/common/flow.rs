@@ -34,7 +34,7 @@ pub(in crate::transport) struct Flow {
 pub(in crate::transport) struct Acked {
     pub now: Time,
     pub packets: u32,
-    /// The bytes of these packets on the wire.
+    /// The bytes of the acknowledged packets on the wire.
     pub bytes: u64,
     /// Bytes in flight after the ACK.
     pub in_flight: u64,
@@ -73,8 +73,8 @@ impl Flow {
 
     /// Whether the congestion control's window admits another packet when `in_flight` bytes are in flight.
     ///
-    /// It does while the bytes in flight are below the window, as in the ns-3 RDMA simulators of HPCC and ConWeave.
-    /// One packet may always be in flight, so that a small window cannot stop the queue pair.
+    /// A packet is admitted while the bytes in flight are below the window, as in the ns-3 RDMA simulators of HPCC and
+    /// ConWeave. One packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     pub fn window_allows(&self, in_flight: u64) -> bool {
         in_flight == 0 || in_flight < self.cc.window()
@@ -98,7 +98,7 @@ impl Flow {
         Packet::new(self.qp, self.dst, repr).with_bytes(part.bytes).with_ev(ev)
     }
 
-    /// Reports an ACK to the load balancer. If marked ACKs take the place of CNPs, it also reports a mark to the
+    /// Reports an ACK to the load balancer. If marked ACKs take the place of CNPs, a mark is also reported to the
     /// congestion control.
     #[inline]
     pub fn handle_feedback(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
@@ -125,8 +125,8 @@ impl Flow {
         self.cc.handle_ack(&report);
     }
 
-    /// The report of a loss. A transport that has a [`Flow`] reports one loss for each event, whatever the number of
-    /// lost packets.
+    /// The report of a loss. A transport that has a [`Flow`] makes one report per timeout or detection of losses,
+    /// whatever the number of lost packets.
     pub fn loss(&self, now: Time, cause: LossCause, in_flight: u64) -> LossReport {
         let bytes = self.messages.packet_bytes().into();
         LossReport { now, bytes, cause, rtt: None, in_flight }
@@ -147,8 +147,8 @@ impl Flow {
         self.pacer.handle_timeout(now);
     }
 
-    /// Whether a packet requests an immediate ACK. It does if the sender can send nothing more without an ACK. It also
-    /// does if the rate is so low that the receiver's coalescing would delay the ACK by more than half an RTO.
+    /// Whether a packet requests an immediate ACK. There are two reasons: the sender can send nothing more without an
+    /// ACK, or the rate is so low that the receiver's coalescing would delay the ACK by more than half an RTO.
     #[inline]
     fn requests_ack(&mut self, now: Time, goes_on: bool) -> bool {
         !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow_rate))

@@ -40,8 +40,8 @@ interface! {
         fn handle_pacing(&mut self, now: Time) {
             let _ = now;
         }
-        /// Whether [`poll_transmit`](Self::poll_transmit) may return None only because it is too early. The driver must
-        /// then read [`next_timeout`](Self::next_timeout) afterwards.
+        /// Whether [`poll_transmit`](Self::poll_transmit) may return None although a packet is waiting for its time. If
+        /// so, the driver must read [`next_timeout`](Self::next_timeout) after each None.
         fn paces(&self) -> bool {
             false
         }
@@ -52,8 +52,8 @@ interface! {
         /// The next packet to the receiver, if there is one and it may be sent now.
         fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
         /// The payload of the data packet with this PSN. None if the PSN belongs to no posted message, or if its
-        /// message (with `dcp`, its request) is acknowledged completely and no longer known. A transport that does not
-        /// implement this always returns None, and a driver cannot place its payload.
+        /// message (with `dcp`, its request) is acknowledged completely and no longer known. If a transport does not
+        /// implement this method, the result is always None, and a driver cannot place payloads.
         fn payload_range(&self, psn: u32) -> Option<PayloadRange> {
             let _ = psn;
             None
@@ -64,7 +64,7 @@ interface! {
             false
         }
         /// Whether a received packet may move [`next_timeout`](Self::next_timeout) to an earlier time. If so, the
-        /// driver must read it again after each received packet.
+        /// driver must read the timeout again after each received packet.
         fn advances_timer(&self) -> bool {
             true
         }
@@ -100,7 +100,8 @@ interface! {
         /// packets do not count. Once everything is delivered, it is the number of packets of all messages.
         fn fresh_packets(&self) -> u64;
         /// Whether the receiver joins the queue of the host's pull pacer (`eqds`, and `uet` with credit). The driver
-        /// reads it after each packet and each pull. It is true only once until the next [`pull`](Self::pull).
+        /// calls this method after each packet and each pull. The result is true at most once before the next
+        /// [`pull`](Self::pull).
         fn requests_pull(&mut self) -> bool {
             false
         }
@@ -111,7 +112,7 @@ interface! {
     }
 }
 
-/// The credit that a receiver grants at its turn.
+/// The credit that a receiver grants when the pull pacer serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pull {
     /// The packet with the pull.

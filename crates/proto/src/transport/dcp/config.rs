@@ -63,7 +63,7 @@ parameters! {
 pub(in crate::transport) struct Requests {
     /// The largest number of packets that the receiver's counter can count.
     counted: u32,
-    /// The window divided by the number of requests that the receiver tracks, in packets. A quotient between one and
+    /// The window in packets, divided by the number of requests that the receiver tracks. A quotient between one and
     /// two is rounded up to two. A larger quotient is rounded down. The share is at least one packet and at most
     /// `counted`.
     share: u32,

@@ -24,8 +24,8 @@
 //!   of a new round. It does not expire before the last of these packets is sent, nor while a packet of the oldest
 //!   request waits for retransmission. Without this rule, a message that takes longer than the timeout at its rate
 //!   would restart for ever.
-//! - **From the eighth retry without a higher eMSN on, each timeout is twice as long as the previous one**, up to 2^16
-//!   times the first timeout. InfiniBand's retry count would end the queue pair there. The retry number has only 8
+//! - **After eight retries without a higher eMSN, each further timeout is twice as long as the previous one**, up to
+//!   2^16 times the first timeout. InfiniBand's retry count would end the queue pair there. The retry number has only 8
 //!   bits, so that a receiver that missed 127 rounds would take the next round for an earlier round. Without the
 //!   doubling, a timeout below the spread of path delays would abandon each round while its packets still arrive.
 //! - **A new round is subject to the rate but not to the window.** It replaces lost packets that the window admitted

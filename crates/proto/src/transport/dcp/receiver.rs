@@ -15,7 +15,7 @@ pub struct DcpReceiver {
     /// eMSN: every request below it is complete.
     expected: u32,
     fresh: u32,
-    /// The requests from `expected` on, indexed by their number modulo the length.
+    /// The requests from `expected` on. The index is the request's number modulo the length of the list.
     tracked: Box<[Tracked]>,
     /// A header-only packet to return to the sender.
     returned: Option<Packet>,
@@ -125,9 +125,9 @@ impl Receiver for DcpReceiver {
 
     /// The number of data packets received for the first time so far, as far as counters can tell.
     ///
-    /// The receiver does not distinguish PSNs. After a timeout, a request is counted anew, and its packets are taken
-    /// for duplicates until there are more of them than in any earlier round. The number may therefore be too low, but
-    /// never too high, and it is exact whenever no request has arrived in part.
+    /// The receiver does not distinguish PSNs. After a timeout, a request is counted anew, and its packets count as
+    /// duplicates until their number exceeds the numbers of all earlier rounds. The result may therefore be too low,
+    /// but never too high, and it is exact whenever no request has arrived in part.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
@@ -168,7 +168,7 @@ impl DcpReceiver {
     }
 
     /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN advances to the next incomplete request.
-    /// The CQEs of the passed requests are then due in order. Returns the first message that is complete.
+    /// The CQEs of the passed requests are then due in order. Returns the first message that is complete, if any.
     fn complete(&mut self) -> Option<MessageId> {
         while self.slot(self.expected).is_complete {
             let whole = std::mem::replace(self.slot(self.expected), EMPTY);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// The operation of a data packet, with the header fields that place its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A packet of a Write, or a packet other than the last of a Write-with-Immediate. Their headers are alike.
+    /// A packet of a Write, or any packet of a Write-with-Immediate except the last one. Both have the same headers.
     Write(Reth),
     /// The last packet of a Write-with-Immediate, which also carries the number of the receive WQE.
     WriteWithImmediate {
@@ -63,7 +63,7 @@ pub struct Completion {
     pub msn: u32,
     /// The receive WQE, counted from 0 in the order of posting.
     pub receive_wqe: u32,
-    /// The immediate value of a Write-with-Immediate.
+    /// The immediate value of a Write-with-Immediate. None for a Send.
     pub immediate: Option<u32>,
 }
 

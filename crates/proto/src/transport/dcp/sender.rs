@@ -300,8 +300,8 @@ impl DcpSender {
         self.turn_bytes >= u64::from(self.payload) && is_there
     }
 
-    /// Whether there is a new packet of a request that the receiver tracks, and whether it fits into the window as a
-    /// whole.
+    /// Whether there is a new packet of a request that the receiver tracks, and whether the whole packet fits into the
+    /// window.
     ///
     /// The window does not apply to the oldest request. There is one ACK per request, so a window that has shrunk
     /// below this request since it was posted would stop the queue pair.
@@ -430,8 +430,8 @@ impl DcpSender {
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Whether the timer runs. It does if the oldest request was sent completely, all packets of a new round were
-    /// sent, and no packet of the oldest request waits in the RetransQ.
+    /// Whether the timer runs. There are three conditions: the oldest request was sent completely, all packets of a new
+    /// round were sent, and no packet of the oldest request waits in the RetransQ.
     #[inline]
     fn is_timed(&self) -> bool {
         self.current > 0 && self.repeat_next == self.repeat_end && self.oldest_waiting == 0
@@ -458,7 +458,7 @@ impl DcpSender {
         }
     }
 
-    /// Removes the entries of requests up to `last` from the RetransQ, whether they are fetched or not.
+    /// Removes the entries of requests up to and including `last` from the RetransQ, whether they are fetched or not.
     fn drop_entries(&mut self, last: u32) {
         let (mut slot, mut fetched, mut waiting) = (0, 0, 0);
         let limit = self.fetched;

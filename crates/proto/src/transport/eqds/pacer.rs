@@ -13,8 +13,8 @@ pub(in crate::transport) const PULL_EVS: u16 = 128;
 /// The pull pacer of a receiving host. It sends pulls at a given rate, round robin over the receivers with demand.
 ///
 /// To drive it, call [`observe`](Self::observe) for each packet to a receiver, and [`join`](Self::join) for a receiver
-/// that requests a pull. At [`next_timeout`](Self::next_timeout), call [`take_turn`](Self::take_turn) until a receiver
-/// pulls, and then [`pulled`](Self::pulled).
+/// that requests a pull. At [`next_timeout`](Self::next_timeout), call [`take_turn`](Self::take_turn) until the
+/// receiver that it returns grants a pull, and then call [`pulled`](Self::pulled).
 #[derive(Clone, Debug)]
 pub struct PullPacer {
     rate: Rate,
@@ -65,8 +65,8 @@ impl PullPacer {
         PullPacer { adaptation: Some(adaptation), ..self }
     }
 
-    /// Draws the length of each period, between 0.75 and 1.25 of the mean (uet-htsim). With periods of equal length,
-    /// all hosts would raise and lower their rates at the same times, and would leave the fabric idle together.
+    /// Draws the length of each period, from 0.75 to 1.25 times the mean (uet-htsim). With periods of equal length, all
+    /// hosts would raise and lower their rates at the same times, and would leave the fabric idle together.
     pub fn draw_periods(&mut self, random: Stream) {
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.random = Some(random);
@@ -94,7 +94,7 @@ impl PullPacer {
         (!self.waiting.is_empty()).then_some(self.free_at)
     }
 
-    /// The receiver whose turn it is, if a pull may be sent now.
+    /// Removes and returns the first receiver of the queue, if a pull may be sent now.
     #[inline]
     pub fn take_turn(&mut self, now: Time) -> Option<u32> {
         if now < self.free_at { None } else { self.waiting.pop_front() }
@@ -150,7 +150,7 @@ impl Adaptation {
     /// The rule of uet-htsim. The share falls by the fraction of packets that were trimmed before the last hop. If the
     /// average `marked` is above 0.3, the share is also multiplied by a factor, which is smaller for a higher average.
     /// In a period without a decrease, the share rises by 0.01. If no untrimmed packet of the period is marked, the
-    /// rise is doubled for each period since the last decrease, at most [`MOST_DOUBLINGS`] times.
+    /// rise is doubled for each earlier period since the last decrease, at most [`MOST_DOUBLINGS`] times.
     fn adapt(&mut self) {
         let [all, whole, marked, trimmed] = self.counts.map(f64::from);
         self.marked = 0.5 * self.marked + 0.5 * marked / whole.max(1.0);

@@ -35,7 +35,8 @@ pub struct EqdsSender {
 impl EqdsSender {
     /// The sender of a queue pair between `ends`.
     pub fn new(config: &EqdsConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
-        // As in htsim's `spendCredit`, a packet is sent while any credit is left, which it may overdraw.
+        // The window is rounded up to whole packets. As in htsim's `spendCredit`, a packet is sent while any credit is
+        // left, even if the packet is larger than this credit.
         let window = config.pull_window.on(facts).0.div_ceil((config.payload.0 + config.header.0).max(1));
         let window = u32::try_from(window).unwrap_or(u32::MAX).clamp(1, MAX_WINDOW);
         EqdsSender {

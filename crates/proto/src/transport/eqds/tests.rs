@@ -196,7 +196,7 @@ fn an_adapting_pacer_follows_marks_and_trims() {
     // Periods without a decrease raise the share by 0.01, 0.02, 0.04 and 0.08.
     assert!((gap(&mut pacer, 42) - 10.0 / (0.8 + 0.03)).abs() < 0.01, "two periods");
     assert!((gap(&mut pacer, 60) - 10.0 / (0.8 + 0.15)).abs() < 0.01, "two more");
-    // A period with a mark raises it by only 0.01.
+    // A period with a mark raises the share by only 0.01.
     pacer.observe(at(61), &all_marked);
     for us in 62..70 {
         pacer.observe(at(us), &plain);

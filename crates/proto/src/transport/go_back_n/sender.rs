@@ -126,7 +126,8 @@ impl Sender for GoBackNSender {
 
 impl GoBackNSender {
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
-        // After a go-back-N restart, more may have arrived than was retransmitted, but never more than was ever sent.
+        // After a go-back-N restart, an ACK may cover packets that are not yet retransmitted, but no packets that were
+        // never sent.
         let cumulative = cumulative.min(self.fresh);
         if cumulative <= self.flow.unacked {
             return;

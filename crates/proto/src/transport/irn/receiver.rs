@@ -50,8 +50,8 @@ impl Receiver for IrnReceiver {
         };
         // By DCP, section 2.2, every out-of-order packet causes a SACK. A packet below the ePSN is a duplicate, which
         // is acknowledged since the sender does not know that the first copy arrived. A packet that fills a gap, or
-        // part of a gap, is acknowledged immediately as in TCP (RFC 5681, section 4.2). The sender may wait for that
-        // ACK, and would retransmit the packet without it.
+        // part of a gap, is acknowledged immediately as in TCP (RFC 5681, section 4.2). If that ACK were delayed, the
+        // sender might retransmit the packet.
         let is_in_order = psn == self.arrivals.expected && psn >= self.highest;
         self.highest = self.highest.max(psn + 1);
         if let Some(advance) = self.arrivals.accept(psn) {

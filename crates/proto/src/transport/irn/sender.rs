@@ -150,6 +150,8 @@ impl IrnSender {
         }
     }
 
+    /// Returns the lowest lost PSN that was not yet retransmitted in this recovery.
+    ///
     /// By DCP, section 2.2, a packet is lost if a higher PSN was SACKed. It is retransmitted once per recovery, since
     /// an ACK does not identify the copy that it acknowledges. The papers do not specify whether this rule also holds
     /// for packets that were first sent in this recovery, above the recovery PSN. Here the rule applies to these

@@ -9,8 +9,8 @@ use crate::psn_set::PsnSet;
 use crate::transport::common::{Ends, Framing, Messages, OutOfPsns, PayloadRange, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 
-/// The largest number of packets that an ACK or NACK clocks out on its path: one for its own packet, and one if the
-/// window grew.
+/// The largest number of packets that an ACK or NACK clocks out on its path: one for the packet that it answers, and
+/// one if the window grew.
 const MAX_CLOCKED: u32 = 2;
 
 /// The sender of a queue pair.
@@ -193,8 +193,9 @@ impl Sender for MpRdmaSender {
 
     /// Retransmits everything unacknowledged if nothing new was acknowledged for an RTO.
     ///
-    /// One simulation of the paper halves the window at a timeout, and the others have no timeouts. Here the window
-    /// shrinks by one packet, as REPS describes for a loss under this congestion control (section 4.1).
+    /// One public simulation of MP-RDMA halves the window at a timeout, and the other public simulations have no
+    /// timeouts. Here the window shrinks by one packet, as REPS describes for a loss under this congestion control
+    /// (section 4.1).
     fn handle_timeout(&mut self, now: Time) {
         if self.next_timeout().is_some_and(|due| due <= now) {
             self.go_back(now);
@@ -274,7 +275,7 @@ impl MpRdmaSender {
             // must not count for ever.
             self.stray = 0;
         }
-        // After a go-back-N restart, more may have arrived than was retransmitted.
+        // After a go-back-N restart, an ACK may cover packets that are not yet retransmitted.
         self.next = self.next.max(cumulative);
         self.since = now;
     }
@@ -306,7 +307,7 @@ impl MpRdmaSender {
         let backlog = (self.messages.end() - self.next).saturating_sub(self.clocked);
         if room > 0 && backlog == 0 {
             // Unused room is lost: if an ACK or NACK allows a packet but there is none to send, the window shrinks by
-            // one packet, since the path then returns no ACK for it.
+            // one packet, since the path then has no packet that would return an ACK.
             self.report_loss(now, LossCause::Inferred);
         }
         let packets = room.min(backlog).min(MAX_CLOCKED);

@@ -1,11 +1,12 @@
-//! `mrc`: multipath reliable connection (MRC, OCP 1.0, read in digests and in a client written from it).
+//! The `mrc` transport: multipath reliable connection (MRC, OCP 1.0). The specification was read in digests, and in a
+//! client that implements it.
 //!
 //! Packets are delivered as in Ultra Ethernet's mode RUD (see `uet`): selective acknowledgements with the bytes
 //! received, NACKs of trimmed packets, and a timeout for each packet. MRC adds a set of entropy values with states (the
 //! balancer `mrc`), probes of paths, separate paths for answers, and the status of a NIC's ports.
 //!
-//! Not built: the exchange of capabilities, changes of the MPR, NACKs for other reasons than trimming, the receiver's
-//! penalty, one congestion control for all queue pairs to a destination, and PSNs of 24 bits.
+//! Some parts of MRC are left out: the exchange of capabilities, changes of the MPR, NACKs for other reasons than
+//! trimming, the receiver's penalty, one congestion control for all queue pairs to a destination, and PSNs of 24 bits.
 
 mod config;
 
@@ -100,7 +101,8 @@ impl TransportProperties for MrcConfig {
         self.delivery().packets_in_window(window, packet)
     }
 
-    /// The timeout is constant for `rto_linear` rounds more than in `uet`.
+    /// Each of the first `rto_linear` rounds takes one RTO. The rounds after them take as long as the same number of
+    /// rounds in `uet`.
     fn timeouts_of_rounds(&self, rounds: f64) -> f64 {
         let linear = f64::from(self.rto_linear);
         if rounds <= linear { rounds } else { linear + self.delivery().timeouts_of_rounds(rounds - linear) }
