@@ -421,7 +421,7 @@ fn published_files_run_to_their_end() {
     // block would wait for this ACK.
     let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
     assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
-    // The trace is that of rank 0 of a run under PyTorch, with broadcasts and AllReduces.
+    // This is the trace of rank 0 in a run under PyTorch, with broadcasts and AllReduces.
     let traced = std::process::Command::new("tar")
         .arg("xzOf")
         .arg(folder.join("data/jobs/chakra/feeder_tests_trace.tar.gz"))
@@ -443,7 +443,8 @@ fn published_files_run_to_their_end() {
     assert!(large.contains("without_pipeline = true"), "{large}");
 }
 
-/// The examples in `examples/jobs`. A step of the GPT has about 190 million packets, so its workload is only built.
+/// The examples in `examples/jobs`. A step of the GPT has about 190 million packets, so its workload is built but not
+/// run.
 #[test]
 fn examples_are_jobs() {
     let read = |name: &str| {
