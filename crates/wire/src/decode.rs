@@ -211,7 +211,8 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// Reads the packet of a Write, or of a Send in DCP: data, a trimmed packet or a probe.
+    /// Sets `body.repr` for a packet of a Write, or for any data packet of DCP. The packet is data, a trimmed packet or
+    /// a probe.
     fn read_write(&self, body: &mut Body) {
         let (extension, bth) = (&body.extension, &self.frame.bth);
         let sent_at = self.time(extension);

@@ -70,7 +70,7 @@ pub enum Operation {
     AllReduce,
     /// Every rank ends with the blocks of all ranks.
     AllGather,
-    /// Every rank ends with the sum over all ranks for its own block.
+    /// Every rank ends with its own block of the sum of all buffers.
     ReduceScatter,
     /// Every rank ends with the buffer of the first rank.
     Broadcast,

@@ -463,7 +463,7 @@ impl Plan {
     ) {
         let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
-        // For each rank, how many of the following sends start when the rank begins.
+        // For each rank, the number of its next sends that start when the rank begins.
         let mut at_once = vec![self.per_rank.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
         let mut pace = self.per_pair.map(|(depth, on)| (Pace::new(depth), on));
