@@ -1,4 +1,5 @@
-//! Curves of whole runs. They are compared with exact values if a flow is alone, and otherwise with the totals.
+//! Curves of whole runs. The curves of a flow that is alone are compared with exact values, and other curves with the
+//! totals of the run.
 
 use anabranch_results::SeriesRow;
 use anabranch_sim::scenario::{self, Files, Overrides};

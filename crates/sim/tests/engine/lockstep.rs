@@ -375,8 +375,8 @@ fn nothing_is_lost_in_a_lossless_class_with_all_of_it() {
 
 /// By an exact clock, the pause frame and the full packet before it take 337,120 ps. By a slow clock, they take 34 ps
 /// more. With the latencies of the link in both directions, the sender receives the pause after 1,337,154 ps. In this
-/// time, a fast sender sends as much as an exact sender does in 1,337,288 ps, which is 16,716 B. With exact clocks, it
-/// is 16,714 B. Each of the eight ports therefore needs 2 B more headroom than with exact clocks.
+/// time, a fast sender sends as much as an exact sender does in 1,337,288 ps, which is 16,716 B. With exact clocks, the
+/// sender sends 16,714 B. Each of the eight ports therefore needs 2 B more headroom than with exact clocks.
 #[test]
 fn headroom_allows_for_a_slow_clock_that_pauses_and_a_fast_one_that_is_paused() {
     let of = |more| {

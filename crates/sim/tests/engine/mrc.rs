@@ -1,4 +1,4 @@
-//! MRC on NICs with several ports: numbers that follow from arithmetic, and its published results.
+//! MRC, compared with numbers that follow from arithmetic and with its published results.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -143,7 +143,7 @@ fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
     };
     let spine = of("plane:0/spine:0");
     assert!(spine.retransmissions > 0 && spine.completion_us < whole * 1.01, "{} us", spine.completion_us);
-    // 100 us at the full rate, and the rest at seven eighths.
+    // The message has the full rate for 100 us, and seven eighths of it for the rest of the time.
     let expected = 100.0 + (whole - 100.0) * 8.0 / 7.0;
     for switches in ["plane:0/tor:0", "plane:0"] {
         let run = of(switches);
@@ -272,7 +272,7 @@ bytes = "8MB"
 /// rate of the NIC, queues would hold eight times as much, and the incast would have more than 5,000 timeouts of
 /// packets that only wait.
 ///
-/// Switches trim all packets that do not fit here, so senders need not infer losses. The rule of the scheme (1.5
+/// Here, switches trim all packets that do not fit, so senders need not infer losses. The rule of the scheme (1.5
 /// windows of packets out of order) would make the incast take 6 % longer, and 5 % of the retransmissions would be of
 /// packets that were not lost. The reason is that windows have only a few packets: more than 1.5 windows overtake a
 /// packet that waits in a queue of 1.5 BDP.

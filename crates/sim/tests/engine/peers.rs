@@ -179,7 +179,7 @@ fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// ConWeave over IRN. The reference has no row for this case. Earlier runs of this program with a reply deadline of
+/// ConWeave over IRN. The reference has no row for this case. Earlier runs of this simulator with a reply deadline of
 /// 12.36 us had a mean slowdown of 1.355 and a P99 of 4.191, which exceeded ConWeave's simulator by 3.1 % and 16.3 %.
 /// The expected mean and P99 are derived from these numbers.
 #[test]
@@ -207,8 +207,8 @@ fn irns_slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// IRN has two mechanisms that keep its queues short: a cap on the packets in flight, and DCQCN. Without one of them,
-/// the results do not agree with the reference.
+/// IRN has two mechanisms that keep its queues short: a cap on the packets in flight, and DCQCN. If one of them is
+/// missing, the results do not agree with the reference.
 #[test]
 fn irn_without_its_cap_or_dcqcn_does_not_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -283,8 +283,8 @@ fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult
 }
 
 /// The mean, P50, P95 and P99 of the FCT divided by the reference's ideal FCT. That ideal is the sum of the latencies
-/// in both directions, plus the time at line rate of 1,000 B per hop and of all bytes with headers. A quotient below 1
-/// counts as 1.
+/// in both directions, plus the time that 1,000 B per hop and all bytes with headers take at line rate. A quotient
+/// below 1 counts as 1.
 fn slowdowns(result: &RunResult) -> [f64; 4] {
     let mut slowdowns: Vec<f64> = result
         .flows

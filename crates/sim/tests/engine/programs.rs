@@ -71,7 +71,7 @@ fn each_scheme_spreads_as_it_says() {
     assert!(most / least < 1.15 && least < most, "random, but a law of large numbers: {least} to {most}");
     let (least, most) = spread(ecmp);
     assert!(most > 1.5 * least, "four flows on four ports collide: {least} to {most}");
-    // With selective repeat, the NIC takes reordered packets for lost. Themis blocks the NACKs. The scheme `to-ar`
+    // With selective repeat, the NIC considers reordered packets lost. Themis blocks the NACKs. The scheme `to-ar`
     // repairs losses only by timeouts and sends no NACKs.
     assert!(extra(adaptive, "nacks") > 0.0 && extra(spray, "nacks") > 0.0);
     assert!(extra(themis, "nacks_invalid") > 0.0);

@@ -126,7 +126,7 @@ impl Came {
     }
 }
 
-/// Counts of events that must have occurred in some run of a scenario, so that the comparison is meaningful.
+/// Totals over all runs of a comparison, by which tests check that losses, pauses and other events occurred.
 #[derive(Debug, Default)]
 struct Seen {
     runs: usize,

@@ -262,9 +262,9 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
     (windows.len(), sum as f64 / FULL as f64 / windows.len().max(1) as f64)
 }
 
-/// A sender adapts quickly only if less than MaxWnd / 8 is delivered in a period of the base RTT plus the target delay.
-/// The link carries 1.75 BDP in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 / 8) = 9.3
-/// senders are needed. On average, at most one of four senders adapts, and nearly all of 16 senders do.
+/// A sender does a quick adapt only if less than MaxWnd / 8 is delivered in a period of the base RTT plus the target
+/// delay. The link carries 1.75 BDP in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 /
+/// 8) = 9.3 senders are needed. On average, at most one of four senders adapts, and nearly all of 16 senders do.
 ///
 /// Without headers of trimmed packets, the link carries 73.8 packets in such a period of 24.5 us. A sender sends its
 /// first window of 1.5 BDP in 21 us. In these 21 us, 15 trimmed headers of 64 B come with each packet, so packets have

@@ -81,7 +81,7 @@ fn a_header_without_all_gpus_is_for_as_many_ranks_as_there_are_hosts() {
     for keys in ["ranks = 4", "rank_hosts = [0, 3, 5, 7]"] {
         assert_eq!(notes(8, keys, file), [""; 0]);
     }
-    // If there are several jobs, a job without `ranks` has as many ranks as earlier jobs left hosts free.
+    // If there are several jobs, a job without `ranks` has one rank on each host that earlier jobs left free.
     let text = scenario(
         8,
         "kind = \"jobs\"\n[[workload.job]]\nformat = \"simai\"\nfile = \"job\"\nchunk = \"1MB\"\nranks = 4\n\

@@ -1,4 +1,4 @@
-//! Ranks that share a server, and simulated shares of a SimAI file.
+//! Ranks that share a server, and the simulation of only some layers and ranks of a SimAI file.
 
 use super::formats::{BOOL, INT64, file, node};
 use super::*;
