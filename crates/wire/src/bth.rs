@@ -92,7 +92,7 @@ pub struct Bth {
     pub solicited: bool,
     /// The migration state bit (MigReq).
     pub migrated: bool,
-    /// The number of padding bytes after the payload, at most 3. They extend its length to a multiple of four.
+    /// The number of padding bytes after the payload, at most 3. They extend the payload to a multiple of four bytes.
     pub pad: u8,
     /// The partition key (P_Key), with 16 bits.
     pub partition: u16,

@@ -1,4 +1,4 @@
-//! A reader of fields one after the other, and a writer of 24-bit numbers. All numbers are in network byte order.
+//! A reader of successive fields, and a writer of 24-bit numbers. All numbers are in network byte order.
 
 use crate::error::{Fault, WireError};
 

@@ -316,7 +316,7 @@ impl<'a> Reader<'a, '_> {
             }
             (dcp::Tag::HeaderOnly, opcode) if dcp::is_data(opcode) => {
                 let msn = dcp::msn(bth, cursor)?;
-                // If the sender reads the packet, it is on its way back.
+                // A packet that the sender reads is on its way back.
                 let is_back = !self.reference.at_receiver;
                 let repr = if is_back { Repr::header_only(self.psn()) } else { Repr::trimmed(self.psn()) };
                 body.repr = repr.with_msn(msn);

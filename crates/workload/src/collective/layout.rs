@@ -23,7 +23,7 @@ impl Layout {
         Layout::of((0..ranks).map(|rank| (rank, 0)), 1, false, false)
     }
 
-    /// The layout of ranks in servers, with `channels` channels, or with one channel if this is 0 or there is one
+    /// The layout of ranks in servers, with `channels` channels, or with one channel if `channels` is 0 or there is one
     /// server. `places` has the number of the server and the rail of each rank. If `alternates` is set, rings visit the
     /// ranks of every second server in reverse, so that they enter such a server on the rail by which they left the
     /// previous server. `switch` states whether the NVLink switch of a server reduces and multicasts.
