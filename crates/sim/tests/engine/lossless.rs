@@ -58,8 +58,8 @@ fn points_of<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a S
     rows
 }
 
-/// The start and the end of a link's only pause, to the picosecond. They follow from the fraction of each interval
-/// during which the link was paused.
+/// The start and the end of a link's only pause, to the picosecond. They follow from the time for which the link was
+/// paused in each interval.
 fn only_pause(result: &RunResult, link: &str) -> (u64, u64) {
     let rows = points_of(result, "pause_time_us", link);
     let paused: Vec<&&SeriesRow> = rows.iter().filter(|row| row.value > 0.0).collect();

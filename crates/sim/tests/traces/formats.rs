@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 const GOAL: &str = "format = \"goal\"";
 
-/// The job lasts for a packet to the other rank, a microsecond of computing, a packet back, and the ACK of the packet
-/// back.
+/// The job takes the time of a packet to the other rank, a microsecond of computing, a packet back, and the ACK of the
+/// packet back.
 #[test]
 fn a_reply_is_computed_before_it_is_sent() {
     let file = "num_ranks 2\n\
