@@ -1,4 +1,5 @@
-//! Curves of whole runs. They are compared with exact values if a flow is alone, and otherwise with the totals.
+//! Curves of whole runs. The curves of a flow that is alone are compared with exact values, and other curves with the
+//! totals of the run.
 
 use anabranch_results::SeriesRow;
 use anabranch_sim::scenario::{self, Files, Overrides};
@@ -77,7 +78,7 @@ fn sum(result: &RunResult, series: &str) -> f64 {
     result.series.iter().filter(|row| row.series == series).map(|row| row.value).sum()
 }
 
-/// The total bytes of a curve that has values in Gb/s for intervals of `every`.
+/// The total bytes of all curves of a series. Each value is in Gb/s, for an interval of at most `every` ps.
 fn bytes(result: &RunResult, series: &str, every: u64) -> f64 {
     let rows = result.series.iter().filter(|row| row.series == series);
     rows.map(|row| row.value * (row.time_ps - (row.time_ps - 1) / every * every) as f64 / 8_000.0).sum()
@@ -181,7 +182,7 @@ fn curves_of_an_incast_add_up_to_its_totals() {
     let marked = sum(&result, "sender_ecn");
     assert!(marked > 0.0 && marked <= result.run.ecn_marks as f64, "{marked} of {}", result.run.ecn_marks);
 
-    // The delay is the queue depth divided by 100 Gb/s wherever that exceeds 2 us. Elsewhere the series has no points.
+    // If the queue depth divided by 100 Gb/s is more than 2 us, it is the delay. Otherwise the series has no point.
     let depths = curve(&result, "queue_depth_bytes", "tor:0/down:4");
     let expected: Vec<(u64, f64)> = depths
         .iter()
@@ -205,7 +206,7 @@ fn pauses_of_all_links_add_up_to_the_runs_own_count() {
     assert!((time - result.run.pause_us).abs() < 1e-6, "{time} us, but {} us", result.run.pause_us);
     let begun = sum(&result, "pauses");
     assert!(begun > 0.0 && begun <= result.run.pause_frames as f64, "{begun} of {}", result.run.pause_frames);
-    // Only links to the switch are paused, and in an interval of 3 us not for longer than the interval.
+    // Only links to the switch are paused, each for at most 3 us in an interval of 3 us.
     for row in result.series.iter().filter(|row| row.value != 0.0) {
         assert!(row.entity.starts_with("host:"), "{row:?}");
         assert!(row.series != "pause_time_us" || row.value <= 3.0, "{row:?}");
@@ -254,8 +255,8 @@ fn looking_changes_nothing() {
     assert_eq!((watched.run, watched.flows), (alone.run, alone.flows));
 }
 
-/// A permutation of 8 hosts whose messages have 1,960 packets in total, with an ACK for each. The curves of the run
-/// may have at most 1,000 points.
+/// Runs a permutation of 8 hosts. The messages have 1,960 packets in total, and each packet has an ACK. The curves of
+/// the run may have at most 1,000 points.
 fn with_little_room(measures: &str, threads: usize) -> Result<RunResult, RunError> {
     let text = format!(
         "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\n\

@@ -59,7 +59,7 @@ pub mod opcode {
     pub const RETURNED: u8 = 0xc4;
     /// A SACK with the fields of STrack's figure 7 but no AETH, in a format without STrack's headers.
     pub const SACK: u8 = 0xc5;
-    /// An ACK of `uet` with the fields of the protocol core, or a SACK of `mrc` with MRC's headers.
+    /// An ACK of `uet` in this crate's own format, or a SACK of `mrc` with MRC's headers.
     pub const UET_ACK: u8 = 0xc6;
     /// An endpoint request or response of `mrc`.
     pub const ENDPOINT: u8 = 0xc7;
@@ -92,7 +92,7 @@ pub struct Bth {
     pub solicited: bool,
     /// The migration state bit (MigReq).
     pub migrated: bool,
-    /// The number of padding bytes after the payload, at most 3. They extend its length to a multiple of four.
+    /// The number of padding bytes after the payload, at most 3. They extend the payload to a multiple of four bytes.
     pub pad: u8,
     /// The partition key (P_Key), with 16 bits.
     pub partition: u16,

@@ -1,4 +1,4 @@
-//! A reader of fields one after the other, and a writer of 24-bit numbers. All numbers are in network byte order.
+//! A reader of successive fields, and a writer of 24-bit numbers. All numbers are in network byte order.
 
 use crate::error::{Fault, WireError};
 
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         (0..count).try_for_each(|_| self.with_reserved(field, 0xff).map(drop))
     }
 
-    /// Fails if any byte follows `field`.
+    /// Fails if any byte is left. The error names `field`.
     pub fn end(&self, field: &'static str) -> Result<(), WireError> {
         match self.rest().len() {
             0 => Ok(()),

@@ -22,8 +22,8 @@
 //!   AckReq, and its highest bit is the lowest bit of byte 46.
 //! - The eMSN takes the place of the MSN in the AETH, because both numbers have nearly the same meaning.
 //! - A Send carries the offset of its packet and the length of the message. Without the offset, a middle packet would
-//!   have a receive WQE but no position in its buffer. Without the length, the number of packets would be unknown. A
-//!   Write has both values in its RETH.
+//!   have a receive WQE but no position in the buffer of the WQE. Without the length, the number of packets would be
+//!   unknown. A Write has both values in its RETH.
 //! - Trimming does not change the UDP length, since the paper changes only the tag and the IP length (section 5). The
 //!   UDP checksum is 0, as in RoCEv2.
 //! - Data and ACKs end with an ICRC, as in RoCEv2. A trimmed packet cannot have one.
@@ -208,7 +208,7 @@ pub fn trim(bytes: &mut Vec<u8>) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Returns a header-only packet to the sender (DCP, section 4.1, step 2). Source and destination are swapped. The
+/// Redirects a header-only packet to the sender (DCP, section 4.1, step 2). Source and destination are swapped. The
 /// destination queue pair becomes `sender_qpn`, the queue pair of the sender.
 ///
 /// # Errors
@@ -222,7 +222,7 @@ pub fn turn_round(bytes: &mut [u8], sender_qpn: u32) -> Result<(), WireError> {
     let qpn_at = ip.bth() + 5;
     let qpn = u24_bytes("queue pair number", qpn_at, sender_qpn)?;
     swap(bytes, 0, 6);
-    // Swapping the addresses does not change the checksum.
+    // Swapping the addresses does not change the IP checksum.
     match ip {
         Addresses::V4 { .. } => swap(bytes, 26, 4),
         Addresses::V6 { .. } => swap(bytes, 22, 16),

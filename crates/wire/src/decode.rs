@@ -211,7 +211,8 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// Reads the packet of a Write, or of a Send in DCP: data, a trimmed packet or a probe.
+    /// Sets `body.repr` for a packet of a Write, or for any data packet of DCP. The packet is data, a trimmed packet or
+    /// a probe.
     fn read_write(&self, body: &mut Body) {
         let (extension, bth) = (&body.extension, &self.frame.bth);
         let sent_at = self.time(extension);
@@ -315,7 +316,7 @@ impl<'a> Reader<'a, '_> {
             }
             (dcp::Tag::HeaderOnly, opcode) if dcp::is_data(opcode) => {
                 let msn = dcp::msn(bth, cursor)?;
-                // If the sender reads the packet, it is on its way back.
+                // A packet that the sender reads is on its way back.
                 let is_back = !self.reference.at_receiver;
                 let repr = if is_back { Repr::header_only(self.psn()) } else { Repr::trimmed(self.psn()) };
                 body.repr = repr.with_msn(msn);

@@ -28,8 +28,8 @@ use anabranch_proto::{CarriedEvs, EndpointOp, Msn, Packet, Repr};
 /// headers. The length of the frame follows from this payload and not from [`Packet::wire_bytes`].
 ///
 /// # Errors
-/// A number does not fit in its field, these headers have no field for a value, the transport with these headers never
-/// sends such a packet, or the frame is longer than an IP packet may be.
+/// A number does not fit in its field, the headers of `format` have no field for a value, the transport with these
+/// headers never sends such a packet, or the frame is longer than an IP packet may be.
 pub fn encode(
     format: &Format,
     route: &Route,

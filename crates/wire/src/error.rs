@@ -1,6 +1,6 @@
 //! The error of encoding and decoding. It has the field, its offset in the frame, and the problem.
 
-/// The error of bytes that are no packet in this format, or of a packet that has no form in this format.
+/// The error of bytes that are no packet in the format, or of a packet that the format cannot express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} (byte {at}): {fault}")]
 pub struct WireError {

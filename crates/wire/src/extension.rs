@@ -53,9 +53,9 @@ pub const CONTROL: u8 = 1 << 3;
 pub struct Extension {
     /// The packet's tag, by which programs in switches exchange information.
     pub tag: u16,
-    /// A time, in the lowest 32 bits of its ticks.
+    /// The lowest 32 bits of a time in ticks.
     pub time: Option<u32>,
-    /// The part of a message.
+    /// The part of a message that the packet carries.
     pub message: Option<MessagePart>,
     /// The number of the request (DCP), or the pull (EQDS).
     pub number: Option<Msn>,

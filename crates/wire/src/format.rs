@@ -62,7 +62,7 @@ impl Format {
     }
 }
 
-/// The DSCP of packets in the data class, with the usual value for RoCE. DCP's packets have DCP's tag in the DSCP.
+/// The DSCP of packets in the data class, which is the usual DSCP of RoCE. Data packets of DCP have DCP's tag instead.
 pub const DATA_CLASS: u8 = 26;
 /// The DSCP of packets that overtake data.
 pub const CONTROL_CLASS: u8 = 48;

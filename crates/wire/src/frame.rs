@@ -102,7 +102,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// The bytes.
+    /// The padding and the ICRC as bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }

@@ -16,7 +16,7 @@ pub const ICRC_BYTES: usize = 4;
 const MOST_MASKED: usize = Ipv6Header::LEN + UdpHeader::LEN + BTH_BYTES;
 
 /// The CRC of a packet. `from_ip` has the packet's bytes from the IP header to the byte before the CRC. The IP header
-/// is one of IPv4 without options or of IPv6. A UDP header and a BTH follow it.
+/// is an IPv4 header without options or an IPv6 header. A UDP header and a BTH follow it.
 pub fn icrc(from_ip: &[u8]) -> u32 {
     icrc_of_parts(from_ip, [&[], &[]])
 }

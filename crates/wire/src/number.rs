@@ -39,7 +39,8 @@ pub fn ticks(time: Time, tick: Duration) -> u64 {
     time.0 / tick.0.max(1)
 }
 
-/// The start of the latest tick, not after `now`, whose number has these low `bits` bits; 0 if there is none.
+/// The start of the latest tick that is not after `now` and whose number ends with the `bits` bits of `low`; 0 if there
+/// is none.
 pub fn latest_time(low: u32, bits: u32, now: Time, tick: Duration) -> Time {
     let now_ticks = ticks(now, tick);
     let ago = now_ticks.wrapping_sub(u64::from(low)) & ((1 << bits) - 1);

@@ -21,8 +21,8 @@ pub struct Received<'a> {
     /// The offset of the payload in the frame.
     pub payload_at: usize,
     /// The offset in the message at which the payload belongs. It is `None` for packets other than data, and for data
-    /// with the headers of MRC or with only those of RoCEv2. In these formats, `reth` has an address, or packets come
-    /// in order.
+    /// whose headers have no field for it, such as those of MRC or those of RoCEv2 alone. In these formats, `reth` has
+    /// an address, or packets come in order.
     pub offset: Option<u32>,
     /// The RETH, if the packet has one. It is `None` for trimmed packets of MRC. With the headers of Ultra Ethernet,
     /// this field has the address, the key and the length of the whole message.

@@ -244,7 +244,7 @@ impl PdsHeader {
     /// Reads the header at the offset `at` of a frame. Returns the header and the offset of the byte after the header.
     ///
     /// # Errors
-    /// The bytes are no such header.
+    /// The bytes are no header of this sublayer, or are too few.
     pub fn read(bytes: &[u8], at: usize) -> Result<(PdsHeader, usize), WireError> {
         let mut cursor = Cursor::new(bytes, at);
         let prologue = cursor.u16("PDS prologue")?;

@@ -4,7 +4,7 @@ use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Step,
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 
 /// The largest number of messages that a generator creates. If arrivals are random, the limit applies to the expected
-/// number. So many messages occupy at least 2 GB.
+/// number. At this limit, the messages occupy at least 2 GB.
 pub const MAX_MESSAGES: u32 = 50_000_000;
 
 /// A builder that collects queue pairs, messages, gates and activations in the order of the calls.

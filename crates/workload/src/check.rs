@@ -212,8 +212,8 @@ impl Workload {
     /// The messages that never start, in order, and the first step that never begins. Every message that starts is
     /// assumed to complete.
     ///
-    /// Only the number of activations opens a gate, and further activations never close it. The order in which messages
-    /// complete therefore does not matter.
+    /// The number of activations alone decides whether a gate opens, and further activations never close it. The order
+    /// in which messages complete therefore does not matter.
     fn never_started(&self) -> (Vec<MessageId>, Option<usize>) {
         let mut started: Vec<bool> = self.messages.iter().map(|m| m.start != Start::ByGate).collect();
         let mut ended: Vec<&Message> = self.messages.iter().filter(|m| m.start != Start::ByGate).collect();

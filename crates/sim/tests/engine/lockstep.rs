@@ -1,5 +1,5 @@
-//! Senders in lockstep, and the imperfections of real fabrics that break it. Each rule is compared with values computed
-//! by hand.
+//! Senders in lockstep, and the imperfections of real fabrics that break the lockstep, compared with values computed by
+//! hand.
 
 use super::support::*;
 use super::threads::{came_of, measures, tight};
@@ -8,7 +8,7 @@ use anabranch_base::{Purpose, stream};
 use anabranch_results::FlowRow;
 use anabranch_sim::RunResult;
 
-/// Hosts 0 and 1 send `packets` full packets each to the third host of a single switch, in lockstep.
+/// Hosts 0 and 1 of a single switch send `packets` full packets each to host 2, in lockstep.
 fn two_to_one(packets: u64, seed: u64, settings: &str) -> RunResult {
     finish_one(
         &format!(
@@ -42,16 +42,16 @@ fn lost(result: &RunResult) -> Vec<u32> {
     result.flows.iter().map(|flow| flow.lost.unwrap_or_default()).collect()
 }
 
-/// Whether a number of heads among `of` tosses of a fair coin is within five standard deviations of the mean.
+/// Returns whether `count` heads in `of` tosses of a fair coin are within five standard deviations of the mean.
 fn is_fair(count: u32, of: u32) -> bool {
     f64::from(count.abs_diff(of / 2)) < 5.0 * f64::sqrt(f64::from(of) / 4.0)
 }
 
-/// Two packets arrive in the time in which one packet leaves. Once the queue is full, the packet at the lower port
-/// arrives first and takes the free place. The second packet finds the queue full. The rule `arriving` drops the
-/// second packet. The rule `coin` drops either the first or the second packet. With a random arrival order, the packet
-/// of either sender may be first. In each case one of the two packets is lost, and its flow retransmits it one RTO
-/// later.
+/// Two packets arrive in the time in which one packet leaves. Once the queue is full, the packet at the port with the
+/// lower number arrives first and takes the free place. The second packet finds the queue full. The rule `arriving`
+/// drops the second packet. The rule `coin` drops either the first or the second packet. With a random arrival order,
+/// the packet of either sender may be first. In each case, one of the two packets is lost, and its sender retransmits
+/// it one RTO later.
 #[test]
 fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     let (packets, limit) = (4_000_u32, 100);
@@ -76,7 +76,7 @@ fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
 
 /// Packets of 1,064 B and of 4,150 B share a queue of 12,500 B. If the youngest queued packet is shorter than the
 /// arriving packet, the arriving packet may not fit in its place. Both packets are then dropped or trimmed, and the
-/// queue counts the remaining bytes.
+/// length of the queue must remain correct.
 #[test]
 fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
     let messages: String = (0..60)
@@ -98,7 +98,8 @@ fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
     }
 }
 
-/// Messages (source, destination, start in ps, packets) between hosts of a single switch, at 100 Gb/s.
+/// Runs messages between hosts of a single switch at 100 Gb/s. Each element of `of` has the source, the destination,
+/// the start in ps, and the number of packets of a message.
 fn messages(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> RunResult {
     let messages: String = of
         .iter()
@@ -129,7 +130,8 @@ fn delivery(flow: &FlowRow) -> u64 {
     flow.delivery_ps.expect("it was delivered")
 }
 
-/// One packet takes `2 T + 2 us` to the receiver, and its ACK takes `2 A + 2 us` back. Both NICs were idle before.
+/// T and A are the serialisation times of a full packet and of an ACK. One packet takes `2 T + 2 us` to the receiver,
+/// and its ACK takes `2 A + 2 us` back. Both NICs were idle before.
 #[test]
 fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
     let most = 500_000;
@@ -183,8 +185,8 @@ fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
     }
 }
 
-/// The first packet of each message is lost, and is retransmitted after its RTO. The result is the additional delay
-/// of each retransmission, which a timer tick or jitter causes.
+/// The first packet of each message is lost, and is retransmitted after its RTO. Returns the additional delay of each
+/// retransmission in ps, which a timer tick or jitter causes.
 fn resent(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> Vec<u64> {
     let down: String = of
         .iter()
@@ -252,13 +254,13 @@ fn coarse_timers_are_none_of_pacing() {
     }
 }
 
-/// The deviation of a node's clock in a run with this seed, in parts per billion.
+/// The deviation of a node's clock in a run with this seed, in parts per billion. It is positive if the clock is slow.
 fn off(seed: u64, node: u64, ppm: u64) -> i128 {
     i128::from(stream(seed, node, Purpose::Clock).up_to(2_000 * ppm)) - 1_000 * i128::from(ppm)
 }
 
-/// By hand: packet k leaves a device that sends without a pause at `k T` by the device's clock, rounded down to a
-/// picosecond.
+/// By its own clock, a device that sends without a pause has sent packet k at the time `k T`, rounded down to a
+/// picosecond. T is the serialisation time of a full packet.
 #[test]
 fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
     let settings = format!("{AT_LINE_RATE}\"*.fabric.clock_ppm\" = 100\n");
@@ -341,7 +343,7 @@ fn runs_do_not_depend_on_threads_or_observers() {
     assert!(drops > 500 && pauses > 50 && timeouts > 20, "{drops} {pauses} {timeouts}");
 }
 
-/// Faults of an idle host make synchronisation windows end elsewhere.
+/// Faults of an idle host make synchronisation windows end at other times.
 #[test]
 fn runs_do_not_depend_on_where_windows_are_cut() {
     for scheme in ["reps", "rocev2", "dcp", "irn-ar"] {
@@ -373,8 +375,8 @@ fn nothing_is_lost_in_a_lossless_class_with_all_of_it() {
 
 /// By an exact clock, the pause frame and the full packet before it take 337,120 ps. By a slow clock, they take 34 ps
 /// more. With the latencies of the link in both directions, the sender receives the pause after 1,337,154 ps. In this
-/// time, a fast sender sends as much as an exact sender does in 1,337,288 ps. Each of the eight ports therefore needs
-/// 16,716 B. With exact clocks, it needs 16,714 B.
+/// time, a fast sender sends as much as an exact sender does in 1,337,288 ps, which is 16,716 B. With exact clocks, the
+/// sender sends 16,714 B. Each of the eight ports therefore needs 2 B more headroom than with exact clocks.
 #[test]
 fn headroom_allows_for_a_slow_clock_that_pauses_and_a_fast_one_that_is_paused() {
     let of = |more| {

@@ -42,7 +42,8 @@ pub fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) 
     point
 }
 
-/// The connections of a matrix file: (source, destination, start in ps, packets).
+/// Returns the text of a matrix file. Each of `flows` has a source, a destination, a start in ps, and a number of
+/// packets.
 fn matrix(hosts: u32, flows: &[(u32, u32, u64, u64)]) -> String {
     let lines = flows
         .iter()
@@ -57,8 +58,8 @@ fn points_of<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a S
     rows
 }
 
-/// The start and the end of a link's only pause, to the picosecond. They follow from the fraction of each interval
-/// during which the link was paused.
+/// The start and the end of a link's only pause, to the picosecond. They follow from the time for which the link was
+/// paused in each interval.
 fn only_pause(result: &RunResult, link: &str) -> (u64, u64) {
     let rows = points_of(result, "pause_time_us", link);
     let paused: Vec<&&SeriesRow> = rows.iter().filter(|row| row.value > 0.0).collect();
@@ -97,13 +98,14 @@ mod line {
     pub const DECIDES: u64 = 2 * THRESHOLD + 1;
     /// The time at which the pause takes effect on the trunk.
     pub const XOFF: u64 = FIRST + DECIDES * H + FRAME + TRUNK;
-    /// Packet k begins at `FIRST + k * H - (H + TRUNK + SWITCH)`, which is before XOFF for `k < 42 + (2 * TRUNK +
-    /// SWITCH + FRAME) / H = 67.9`. 26 packets follow the one that exceeds the threshold.
+    /// Packet k begins on the trunk at `FIRST + k * H - (H + TRUNK + SWITCH)`, which is before XOFF for
+    /// `k < 42 + (2 * TRUNK + SWITCH + FRAME) / H = 67.9`. Therefore 26 packets follow packet 41, which exceeds the
+    /// threshold.
     pub const LAST: u64 = 67;
-    /// In each T, two packets arrive and one leaves, so 34 packets wait when the last one has arrived.
+    /// In each T, two packets arrive and one leaves, so 34 packets wait when packet LAST has arrived.
     pub const DEEPEST: u64 = LAST.div_ceil(2);
-    /// From then on, one packet leaves per T. At `FIRST + m * T`, `67 - m` packets are left, which is THRESHOLD -
-    /// RESUME = 18 for m = 49.
+    /// After packet LAST has arrived, one packet still leaves per T. At `FIRST + m * T`, `67 - m` packets are left,
+    /// which is THRESHOLD - RESUME = 18 for m = 49.
     pub const RESUMES: u64 = LAST - (THRESHOLD - RESUME);
     pub const XON: u64 = FIRST + RESUMES * T + FRAME + TRUNK;
 
@@ -173,7 +175,7 @@ fn trunk_down(from: u64, until: u64) -> String {
     )
 }
 
-/// The trunk goes down after the last packet before the pause has arrived. A link that is down is no longer paused.
+/// All packets sent before the pause have arrived when the trunk goes down. A link that is down is no longer paused.
 /// The 12 packets that wait for the trunk are lost as on any failed link. The loss of the XON frame delays nothing.
 #[test]
 fn a_link_that_fails_forgets_its_pause() {
@@ -190,8 +192,8 @@ fn a_link_that_fails_forgets_its_pause() {
 /// nothing may arrive before the pause is in effect again.
 #[test]
 fn a_pause_that_still_holds_holds_after_a_repair() {
-    // The last packet from the trunk arrives at about 55 T, and the port to host 6 is free for such packets from
-    // about 83 T on. The fault lies between, at about 63 T to 64 T.
+    // The last packet that is sent before the pause arrives at about 55 T. The port to host 6 is busy with packets of
+    // other hosts until about 83 T. The fault lasts from about 63 T to 64 T.
     let fault = trunk_down(worst::FIRST + 56 * T, worst::FIRST + 57 * T);
     assert_lossless_after(worst::attempted(None, true, &fault));
 }
@@ -260,7 +262,7 @@ fn a_link_that_fails_while_it_is_paused_lets_go_of_what_waits() {
     }
 }
 
-/// The repair of the link is an event of the run, even if no other event is left before it.
+/// A run does not end while the repair of a link is the only event left.
 #[test]
 fn a_run_waits_for_the_repair_of_a_link() {
     let duration = "duration = \"5ms\"";
@@ -273,10 +275,10 @@ fn a_run_waits_for_the_repair_of_a_link() {
 /// decides to pause, and no packet from the trunk leaves the second switch before the pause is in effect.
 ///
 /// The trunk and the hosts run at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take 80 T to
-/// leave. In the meantime, 40 packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF.
-/// By hand, the pause frame takes effect `latency + switch + T (the packet before it) + frame + latency = 7 T + 160
-/// ps` after the end of that packet's transmission. Until then, 8 further packets begin. The headroom therefore needs
-/// 9 packets in total, which is 37,350 B and not one byte less.
+/// leave. In the meantime, packets of host 0 arrive over the trunk, one per T: 20 fit, and the 21st triggers XOFF. By
+/// hand, the pause frame takes effect `latency + switch + T (the packet before it) + frame + latency = 7 T + 160 ps`
+/// after the end of the 21st packet's transmission. Until then, 8 further packets begin. The headroom therefore needs 9
+/// packets in total, which is 37,350 B and not one byte less.
 pub mod worst {
     use super::*;
 
@@ -287,7 +289,7 @@ pub mod worst {
     pub const NEEDED: u64 = 9 * FULL;
     pub const THRESHOLD: u64 = 20;
 
-    /// The arrival time of host 0's first packet at the second switch if it started at 0.
+    /// The time at which a packet of host 0 arrives at the second switch if its transmission starts at time 0.
     pub const FIRST: u64 = (T + HOST_LINK + SWITCH) + (T + TRUNK + SWITCH);
 
     pub fn text(rest: &str) -> String {
@@ -472,7 +474,8 @@ fn a_ring_of_four_switches_deadlocks_and_its_links_are_named() {
     }
 }
 
-/// A lossless scheme on two tiers of switches with eight and four ports. Each switch has a buffer of `buffer` bytes.
+/// A lossless scheme on four ToRs with eight ports and four spines with four ports. Each switch has a buffer of
+/// `buffer` bytes.
 pub fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest: &str) -> Vec<RunPoint> {
     let text = format!(
         r#"

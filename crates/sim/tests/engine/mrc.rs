@@ -1,9 +1,10 @@
-//! MRC on NICs with several ports: numbers that follow from arithmetic, and its published results.
+//! MRC, compared with numbers that follow from arithmetic and with its published results.
 
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// Eight NICs of eight ports. Each ToR of a plane has four of the NICs.
+/// Runs a message of 64 MB from NIC 0 to NIC 4, among eight NICs of eight ports. Each ToR of a plane has four of the
+/// NICs.
 fn planes(scheme: &str, uplinks: u32, set: &str, rest: &str) -> RunResult {
     let text = format!(
         r#"
@@ -40,8 +41,8 @@ fn down(links: &[String]) -> String {
     format!("[[fault]]\nkind = \"link-down\"\nlinks = {links:?}\nat = \"0us\"\n")
 }
 
-/// An upper limit of the time that a sender alone on a path needs to fill it, in microseconds. NSCC's window has at
-/// least a packet, and must grow to a BDP. For each acknowledged byte, the fast increase adds 0.25 B times the BDP
+/// An upper limit of the time that a sender alone on a path needs to fill it, in microseconds. NSCC's window is at
+/// least one packet, and must grow to a BDP. For each acknowledged byte, the fast increase adds 0.25 B times the BDP
 /// over 150 KB. Each round trip therefore multiplies the window by 1 + 0.25 * BDP / 150 KB. One more round trip ends
 /// the message.
 fn time_to_fill(base_rtt_us: f64, bdp: f64, packet: f64) -> f64 {
@@ -79,8 +80,8 @@ fn planes_carry_equally_much() {
     assert!(mean > 0.0 && carried.iter().all(|sum| (sum / mean - 1.0).abs() < 0.01), "{carried:?}");
 }
 
-/// Successive entropy values of a plane name successive uplinks of a ToR. With four uplinks, each uplink has 4 of 16
-/// entropy values, and the numbers of packets on two uplinks differ by at most one in a round.
+/// Successive entropy values of a plane name successive uplinks of a ToR. With 16 entropy values per plane and four
+/// uplinks, each uplink has four entropy values, and all uplinks carry almost equally many packets.
 #[test]
 fn source_routes_name_uplinks() {
     let set = "\"mrc.lb.evs\" = 128\n\"mrc.lb.active\" = 128\n";
@@ -114,8 +115,8 @@ fn source_routes_are_not_rerouted() {
 }
 
 /// A host with k of its 8 links down sends or receives at (8 - k) / 8 of the full rate. A sending NIC knows which of
-/// its own ports are down, and loses no packets there. A message tells the sending NIC which ports of the receiver's
-/// NIC are down.
+/// its own ports are down, and loses no packets there. A port status tells the sending NIC which ports of the
+/// receiver's NIC are down.
 #[test]
 fn ports_that_are_down_cost_their_share() {
     let whole = gbps(&planes("mrc", 4, "", ""));
@@ -131,8 +132,8 @@ fn ports_that_are_down_cost_their_share() {
     }
 }
 
-/// If a spine (T1) goes down, the packets on it are lost, and the rate drops for less than 100 us. If a ToR (T0) or a
-/// whole plane goes down, an eighth of the rate is missing from then on.
+/// If a spine (T1) goes down, the packets on it are lost, and the message takes less than 1 % longer. If a ToR (T0) or
+/// a whole plane goes down, an eighth of the rate is missing from then on.
 #[test]
 fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
     let whole = planes("mrc", 4, "", "").run.completion_us;
@@ -142,7 +143,7 @@ fn a_switch_that_goes_down_costs_no_more_than_its_plane() {
     };
     let spine = of("plane:0/spine:0");
     assert!(spine.retransmissions > 0 && spine.completion_us < whole * 1.01, "{} us", spine.completion_us);
-    // 100 us at the full rate, and the rest at seven eighths.
+    // The message has the full rate for 100 us, and seven eighths of it for the rest of the time.
     let expected = 100.0 + (whole - 100.0) * 8.0 / 7.0;
     for switches in ["plane:0/tor:0", "plane:0"] {
         let run = of(switches);
@@ -221,7 +222,7 @@ bytes = "28MB"
     );
     let result = finish_one(&text, &[]);
     // The time of a message ends with the last ACK and includes the round trip of 7 us. Even an idle network therefore
-    // gives 28 MB no more than 0.988 of the rate. The victim is compared with the ideal time of its message.
+    // gives 28 MB no more than 0.988 of the link rate. The victim is compared with the ideal time of its message.
     let victim = result.flows.iter().find(|flow| flow.bytes == 28_000_000).unwrap();
     let share = victim.ideal_fct_ps as f64 / victim.fct_ps.unwrap() as f64;
     assert!(share > 0.99, "{share} of the rate of an idle network");
@@ -232,7 +233,7 @@ bytes = "28MB"
     assert!((574.5..most).contains(&last), "{last} us, at most {most}");
 }
 
-/// A NIC with one port has no plane to leave; switches hash the entropy values.
+/// A NIC with one port cannot leave a plane, but it can leave a path: switches hash the entropy values.
 #[test]
 fn one_plane_leaves_a_dead_path_too() {
     let text = |fault: &str| {
@@ -271,10 +272,10 @@ bytes = "8MB"
 /// rate of the NIC, queues would hold eight times as much, and the incast would have more than 5,000 timeouts of
 /// packets that only wait.
 ///
-/// Switches trim all packets that they lose here, so no loss must be inferred. The rule of the scheme (1.5 windows of
-/// packets out of order) would make the incast take 6 % longer. 5 % of the retransmissions would be of packets that
-/// were not lost. The reason is that windows have only a few packets: more than 1.5 windows overtake a packet that
-/// waits in a queue of 1.5 BDP.
+/// Here, switches trim all packets that do not fit, so senders need not infer losses. The rule of the scheme (1.5
+/// windows of packets out of order) would make the incast take 6 % longer, and 5 % of the retransmissions would be of
+/// packets that were not lost. The reason is that windows have only a few packets: more than 1.5 windows overtake a
+/// packet that waits in a queue of 1.5 BDP.
 #[test]
 fn an_incast_on_eight_planes_has_no_timeout() {
     let text = r#"

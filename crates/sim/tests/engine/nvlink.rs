@@ -35,8 +35,8 @@ fn data_for_another_rail_go_over_nvlink_first() {
     const BYTES: u64 = 128 << 10;
     let over = send(5, BYTES, NVLINK);
     let expected = nvlink(BYTES) + LATENCY + acknowledged(32, 2, AT_400G);
-    // NVLink takes 291.27 ns for 131,072 B, and 25 ns of latency. 33 packet times of 83.48 ns and two link latencies
-    // follow, so the last byte arrives at 4,071.11 ns. Its ACK then crosses two links.
+    // Over NVLink, 131,072 B take 291.27 ns, plus a latency of 25 ns. 33 packet times of 83.48 ns and two link
+    // latencies follow, so the last byte arrives at 4,071.11 ns. Its ACK then crosses two links.
     assert_eq!((expected - 2 * (64 * AT_400G + 500_000)) / 10, 407_111);
     let cct = over.jobs[0].cct_ps.unwrap();
     assert!(cct.abs_diff(expected) <= 1, "{cct} {expected}");
@@ -142,8 +142,8 @@ fn a_ring_over_two_servers_leaves_each_once_per_rail() {
     }
 }
 
-/// Along each rail, a ring over the two servers reduces a quarter of the bytes, so each NIC sends 2 * 1/2 of that
-/// quarter.
+/// In the hierarchical allreduce, a ring over the two servers reduces a quarter of the bytes along each rail, so each
+/// NIC sends 2 * 1/2 of that quarter.
 #[test]
 fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
     const B: u64 = 1 << 20;
@@ -164,7 +164,7 @@ fn a_hierarchical_allreduce_and_an_all_to_all_keep_to_the_rails() {
     let to_all = run("alltoall", NVLINK);
     assert_eq!(to_all.run.packet_hops, packet_hops(8 * 4 * (B / 8) / 4_096, 2));
     let off = run("alltoall", &NVLINK.replace("25ns\"", "25ns\", pxn = false"));
-    // Three of the four blocks that a GPU sends to another server are for GPUs on other rails.
+    // Three of the four blocks that a GPU sends to the other server are for GPUs on other rails.
     let blocks = 8 * (B / 8) / 4_096;
     assert_eq!(off.run.packet_hops, packet_hops(blocks, 2) + 3 * packet_hops(blocks, 4));
     let few = collective(&format!(
@@ -197,7 +197,7 @@ fn the_channels_of_a_broadcast_run_side_by_side() {
     let keys = format!("algorithm = \"broadcast-ring\"\nbytes = \"{B}B\"\nchunk = \"64KiB\"\n{NVLINK}");
     let workload = format!("[workload]\nkind = \"collective\"\n{keys}\n");
     let job = finish_one(&scenario("\"ecmp\"", &four, &workload), &[]).jobs.remove(0);
-    // Each NIC has a quarter of the bytes.
+    // Each NIC carries a quarter of the bytes at 400 Gb/s, which takes this time in ps.
     let bytes = (B / 4 * 8 * 10 / 4) as f64;
     let took = job.cct_ps.unwrap() as f64 / bytes;
     assert!((1.0..1.3).contains(&took), "{took}");

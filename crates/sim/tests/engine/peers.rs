@@ -1,4 +1,4 @@
-//! Tests that published inputs run to completion, and that distributions agree with those of other simulators.
+//! Published inputs must run to completion, and distributions must agree with those of other simulators.
 
 use super::support::*;
 use anabranch_sim::RunResult;
@@ -6,7 +6,7 @@ use anabranch_sim::scenario::RunPoint;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Each traffic matrix with its fabrics. Those of [`LONG_MATRICES`] only run in the long form of the tests.
+/// The traffic matrices, each with its fabrics. The entries of [`LONG_MATRICES`] run only if ANABRANCH_LONG is set.
 const MATRICES: &[(&str, &[&str])] = &[
     ("one", &["leaf_spine_tiny", "fat_tree_128_1os"]),
     ("bidir", &["leaf_spine_tiny", "fat_tree_128_1os"]),
@@ -121,9 +121,9 @@ name = "rocev2-conweave"
 "fabric.pfc" = { buffer = "9MB", alpha = 0.0625, resume = "3KB" }
 "#;
 
-/// IRN without PFC. The cap is the BDP of this fabric in ConWeave's simulator, 104,000 B of payload. A timeout
-/// retransmits all packets in flight. In that simulator, alpha is 1: a queue may be as long as the free part of the 9
-/// MB buffer, so a queue that is the only long one may take half of the buffer.
+/// IRN without PFC. The cap on the packets in flight is the BDP of this fabric in ConWeave's simulator, 104,000 B of
+/// payload. A timeout retransmits all packets in flight. In that simulator, alpha is 1: a queue may be as long as the
+/// free part of the 9 MB buffer, so a queue that is the only long one may take half of the buffer.
 const IRN: &str = r#"
 [[scheme]]
 base = "irn-ecmp-dcqcn"
@@ -179,9 +179,9 @@ fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// ConWeave over IRN. The reference has no row for this case. Earlier runs of this program with a deadline of 12.36 us
-/// had a mean of 1.355 and a P99 of 4.191. These two values exceeded the reference simulator by 3.1 and 16.3 %, from
-/// which the expected mean and P99 are derived.
+/// ConWeave over IRN. The reference has no row for this case. Earlier runs of this simulator with a reply deadline of
+/// 12.36 us had a mean slowdown of 1.355 and a P99 of 4.191, which exceeded ConWeave's simulator by 3.1 % and 16.3 %.
+/// The expected mean and P99 are derived from these numbers.
 #[test]
 fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}{CONWEAVE_PROGRAM}");
@@ -190,10 +190,11 @@ fn conweaves_slowdowns_over_irn_agree_with_the_same_simulator() {
     assert!(off.iter().all(|off| off.abs() <= 0.05), "{off:?}");
 }
 
-/// IRN on the same fabric without PFC.
+/// IRN without PFC, on the fabric of ConWeave's simulator.
 ///
-/// No queue grows to its limit, so nothing is lost. The cost of a loss is not compared, because the simulators differ.
-/// At the first SACK, ConWeave's simulator retransmits all data that has no SACK. This simulator follows IRN's paper.
+/// No queue grows to its limit, so nothing is lost. The cost of a loss is not compared, because the simulators differ:
+/// at the first SACK, ConWeave's simulator retransmits all data that has no SACK, but this simulator follows IRN's
+/// paper.
 #[test]
 fn irns_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -206,8 +207,8 @@ fn irns_slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// IRN has two mechanisms that keep its queues short: the cap and DCQCN. Without one of them, the results do not agree
-/// with the reference.
+/// IRN has two mechanisms that keep its queues short: a cap on the packets in flight, and DCQCN. If one of them is
+/// missing, the results do not agree with the reference.
 #[test]
 fn irn_without_its_cap_or_dcqcn_does_not_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{IRN}{CONWEAVE}");
@@ -282,8 +283,8 @@ fn on_ns3_flows(mode: &str, balancer: &str, text: &str) -> Option<(Vec<RunResult
 }
 
 /// The mean, P50, P95 and P99 of the FCT divided by the reference's ideal FCT. That ideal is the sum of the latencies
-/// in both directions, plus the time at line rate of 1,000 B per hop and of all bytes with headers. A quotient below 1
-/// counts as 1.
+/// in both directions, plus the time that 1,000 B per hop and all bytes with headers take at line rate. A quotient
+/// below 1 counts as 1.
 fn slowdowns(result: &RunResult) -> [f64; 4] {
     let mut slowdowns: Vec<f64> = result
         .flows
@@ -302,7 +303,7 @@ fn slowdowns(result: &RunResult) -> [f64; 4] {
     [mean, percentile(50), percentile(95), percentile(99)]
 }
 
-/// The setup of the reference runs.
+/// The scenario of the reference runs in htsim: a permutation among 128 hosts.
 const REFERENCE: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
 setup = "reps-paper"

@@ -45,7 +45,7 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// The smallest and the largest of the sums over the curve of each uplink of ToR 0.
+/// Sums the curve of each uplink of ToR 0, and returns the smallest and the largest of the sums.
 fn spread(result: &RunResult) -> (f64, f64) {
     let mut sums: std::collections::BTreeMap<&str, f64> = Default::default();
     for row in result.series.iter().filter(|row| row.entity.starts_with("tor:0/up")) {
@@ -71,7 +71,7 @@ fn each_scheme_spreads_as_it_says() {
     assert!(most / least < 1.15 && least < most, "random, but a law of large numbers: {least} to {most}");
     let (least, most) = spread(ecmp);
     assert!(most > 1.5 * least, "four flows on four ports collide: {least} to {most}");
-    // With selective repeat, the NIC takes reordered packets for lost. Themis blocks the NACKs. The scheme `to-ar`
+    // With selective repeat, the NIC considers reordered packets lost. Themis blocks the NACKs. The scheme `to-ar`
     // repairs losses only by timeouts and sends no NACKs.
     assert!(extra(adaptive, "nacks") > 0.0 && extra(spray, "nacks") > 0.0);
     assert!(extra(themis, "nacks_invalid") > 0.0);
@@ -126,8 +126,8 @@ fn themis_recovers_losses_by_the_nacks_that_it_lets_through() {
     assert!(timeouts.run.timeouts > 0 && timeouts.run.fct_max_us > themis.run.fct_max_us + 4_000.0);
 }
 
-/// Themis-spraying, section 7: a packet that is lost after the ToR counts as delivered at the ToR, so only a timeout
-/// repairs the loss.
+/// Themis-spraying, section 7: a packet that is lost between the receiver's ToR and the receiver counts as delivered at
+/// the ToR, so only a timeout repairs the loss.
 #[test]
 fn a_loss_on_the_last_hop_waits_for_a_timeout() {
     let fault = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/down:0\"\nprobability = 0.004\nboth_directions = false\n";

@@ -3,7 +3,7 @@
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// One message of `bytes` bytes between two hosts of a switch, split over four queue pairs.
+/// Runs one message of `bytes` bytes between two hosts of a switch. The message is split over four queue pairs.
 fn split(bytes: u64) -> RunResult {
     let text = r#"
         schemes = ["rocev2-4qp"]

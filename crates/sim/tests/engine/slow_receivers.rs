@@ -127,7 +127,7 @@ fn a_slow_receiver_drops_in_a_lossy_class() {
     assert_eq!(fault.packets_slowed + fault.packets_refused, fault.data_packets);
 }
 
-/// The rate changes within a packet: the host takes the rest of it at the rate of its link.
+/// The rate changes within a packet: the host takes the rest of the packet at the rate of its link.
 #[test]
 fn a_slow_receiver_recovers_within_a_packet() {
     let arrives = 2 * (T + LATENCY);
@@ -161,8 +161,8 @@ fn the_last_pause_of_a_storm_expires() {
     assert_eq!(result.run.faults[0].packets_slowed, 33);
 }
 
-/// The link goes down for 1 ns while the second pause frame of the storm waits for the host's own packet. Both ends
-/// agree that the link stays paused. The next frame comes within another half of the longest pause.
+/// The link goes down for 1 ns while the second pause frame of the storm waits until a packet of the host has been
+/// sent. Both ends agree that the link stays paused. The next frame comes at most half of the longest pause later.
 #[test]
 fn a_storm_outlasts_a_flap_of_its_link() {
     for eighth in 1..5 {
@@ -183,7 +183,7 @@ fn a_storm_outlasts_a_flap_of_its_link() {
 const STORM: &str = "[[fault]]\nkind = \"pause-storm\"\nhosts = \"host:1\"\nat = \"50ms\"\n";
 
 /// Host 0 sends to host 1, which storms from 50 ms on, and to host 3. The pauses reach host 0, and the flow to host 3
-/// is their victim. The watchdog polls each 200 ms. At 200 ms the port had been paused for 75 % of the time, and at
+/// is their victim. The watchdog polls every 200 ms. At 200 ms the port has been paused for 75 % of the time, and at
 /// 400 ms for all of the time since the first poll.
 #[test]
 fn a_watchdog_ends_a_storm_at_its_second_poll() {
@@ -196,7 +196,7 @@ fn a_watchdog_ends_a_storm_at_its_second_poll() {
     let times: Vec<u64> =
         curve(&result, "drops").iter().filter(|row| row.value > 0.0).map(|row| row.time_ps).collect();
     assert_eq!(times.first(), Some(&(401 * MS)), "{times:?}");
-    // The victim ends soon after the watchdog has acted, and the third flow as if nothing had happened.
+    // The victim ends soon after the watchdog has acted. The flow from host 2 ends as if nothing had happened.
     let done = |flow: usize| {
         let row = result.flows.iter().find(|row| row.flow == flow as u32)?;
         Some(row.start_ps? + row.delivery_ps?)

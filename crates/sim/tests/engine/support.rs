@@ -4,7 +4,7 @@ use anabranch_sim::scenario::{self, Files, Overrides, RunPoint, Scenario};
 use anabranch_sim::{Control, RunError, RunResult};
 use std::path::PathBuf;
 
-/// The files of a scenario, by name.
+/// The name and the text of each file of a scenario.
 pub type Named<'a> = [(&'a str, &'a str)];
 
 struct InMemory<'a>(&'a Named<'a>);
@@ -21,7 +21,7 @@ pub fn read(text: &str, files: &Named<'_>) -> Scenario {
         .unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// The setup of the scheme's paper, whose numbers the tests use.
+/// The setup in which the tests run a scheme, usually that of the paper that describes the scheme.
 pub fn paper(scheme: &str) -> &'static str {
     match scheme {
         "reps" | "ops" | "ecmp" | "plb" | "flowlet" | "bitmap" | "mprdma-lb" | "mptcp"
@@ -63,7 +63,7 @@ pub fn finish_one(text: &str, files: &Named<'_>) -> RunResult {
     results.remove(0)
 }
 
-/// The folder with inputs and results of other simulators. Prints a note if there is none.
+/// The folder with inputs and results of other simulators. Prints a note if ANABRANCH_PEERS does not name one.
 pub fn peers() -> Option<PathBuf> {
     let folder = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from);
     if folder.is_none() {

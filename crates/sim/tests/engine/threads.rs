@@ -126,7 +126,7 @@ impl Came {
     }
 }
 
-/// Counts of events that must have occurred in some run of a scenario, so that the comparison is meaningful.
+/// Totals over all runs of a comparison, by which tests check that losses, pauses and other events occurred.
 #[derive(Debug, Default)]
 struct Seen {
     runs: usize,
@@ -171,7 +171,7 @@ fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> 
     seen
 }
 
-/// Timeouts that let runs end early.
+/// Settings with short timeouts, so that runs with losses end early.
 pub fn short_timeouts(name: &str) -> String {
     let low = match name.starts_with("irn") {
         true => format!("\"{name}.transport.rto_low\" = \"60us\"\n"),

@@ -29,7 +29,8 @@ fn switches_refuse(probability: f64) -> String {
     format!("[[fault]]\nkind = \"switch-loss\"\nlinks = \"all\"\nprobability = {probability}\n")
 }
 
-/// A probe or the reordering window is due long before the timeout that was set first.
+/// The timer is first set to the timeout. A probe, or the end of the reordering window, is due long before that
+/// timeout.
 #[test]
 fn rack_tlp_waits_for_no_timeout_where_it_counts_none() {
     let results = finish_all(&one("rack-tlp", "4MB", 40, &switches_refuse(0.01)), &[]);

@@ -3,8 +3,8 @@
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// All other hosts on one switch send to the last host at the same time. Packets that find three packets in the queue
-/// are trimmed.
+/// All hosts of one switch except the last one send to the last host at the same time. Packets that find three packets
+/// in the queue are trimmed.
 fn incast(hosts: u32, wrr: &str, control_queue: &str) -> RunResult {
     incast_of(hosts - 1, hosts, wrr, control_queue)
 }

@@ -72,14 +72,15 @@ fn short_flows_take_as_long_as_in_uet_htsim() {
 /// The fabric and the hosts of uet-htsim's test: hosts 0 to 14 of 16 send to host 15, with 64 entropy values. The link
 /// of host 15 needs 2,440 us for 15 messages, and the path adds at least 4.7 us.
 ///
-/// Under RCCC pulls are paced at 0.99 of the link, so the last flow ends before 2,440 / 0.99 + 14 = 2,479 us. Under
-/// NSCC the last flow is alone at the end. Without queueing its window grows by 16.9 KB per round trip. Even from 0,
-/// the window is a BDP (175 KB) after 10.4 round trips. The link is idle for half of this time, so the last flow ends
-/// before 2,440 + 14 + 73 = 2,527 us. uet-htsim has 2,478.5 us for NSCC, 2,464.4 us for RCCC and 2,462.9 us for both
-/// together.
+/// Under RCCC, pulls are paced at 0.99 of the link, so the last flow ends before 2,440 / 0.99 + 14 = 2,479 us. Under
+/// NSCC, only the last flow is active at the end of the run. Without queueing, its window grows by 16.9 KB per round
+/// trip. Even from 0, the window is a BDP (175 KB) after 10.4 round trips. The link is idle for half of this time, so
+/// the last flow ends before 2,440 + 14 + 73 = 2,527 us. uet-htsim has 2,478.5 us for NSCC, 2,464.4 us for RCCC and
+/// 2,462.9 us for both together.
 ///
-/// Under RCCC all flows end at about the same time. The flow from under the receiver's ToR ends first, after 2,368 us
-/// in uet-htsim. Under NSCC the shorter round trip of this flow gives it a larger share, and it ends after 1,273.6 us.
+/// Under RCCC, all flows end at about the same time. The flow from the host under the receiver's ToR ends first, after
+/// 2,368 us in uet-htsim. Under NSCC, the shorter round trip of this flow gives it a larger share, and it ends after
+/// 1,273.6 us.
 #[test]
 fn an_incast_of_15_keeps_the_link_of_its_target_busy() {
     let workload = "kind = \"incast\"\ndegree = 15\ntarget = 15\nbytes = \"2MB\"\n";
@@ -157,9 +158,9 @@ bytes = "500KB"
     assert_eq!((longer.peak_queue_bytes, longer.ecn_marks), (20 * FULL, 0));
 }
 
-/// With `queues_follow_rate`, a link at a quarter of its rate has a quarter of the queue and of the ECN thresholds,
-/// and always room for a packet. In uet-htsim a queue of 43 packets and thresholds of 9 and 35 are 44,612 B, 9,337 B
-/// and 36,312 B then.
+/// With `queues_follow_rate`, a link at a quarter of its rate has a quarter of the queue and of the ECN thresholds, and
+/// always room for a packet. In uet-htsim, a queue of 43 packets then has 44,612 B, and thresholds of 9 and 35 packets
+/// are at 9,337 B and 36,312 B.
 #[test]
 fn the_queue_of_a_slow_link_may_follow_its_rate() {
     let run = |rate: &str, set: &str| {
@@ -241,8 +242,8 @@ impl CongestionControl for Recorded {
     }
 }
 
-/// Runs an incast with three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean window
-/// of these senders right after the quick adapt, in packets.
+/// Runs an incast with each of three seeds. Returns the number of senders with a quick adapt within 60 us, and the mean
+/// window of these senders right after the quick adapt, in packets.
 fn quick_adapts(senders: u32) -> (usize, f64) {
     let windows = Arc::new(Mutex::new(Vec::new()));
     let shared = Arc::clone(&windows);
@@ -261,9 +262,9 @@ fn quick_adapts(senders: u32) -> (usize, f64) {
     (windows.len(), sum as f64 / FULL as f64 / windows.len().max(1) as f64)
 }
 
-/// Quick adapt requires a period of base RTT plus target that delivers less than MaxWnd / 8. The link carries 1.75 BDP
-/// in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 / 8) = 9.3 senders are needed. At
-/// most one of four senders adapts, and nearly all of 16 senders do.
+/// A sender does a quick adapt only if less than MaxWnd / 8 is delivered in a period of the base RTT plus the target
+/// delay. The link carries 1.75 BDP in this period, and MaxWnd is 1.5 BDP, so at equal shares more than 1.75 / (1.5 /
+/// 8) = 9.3 senders are needed. On average, at most one of four senders adapts, and nearly all of 16 senders do.
 ///
 /// Without headers of trimmed packets, the link carries 73.8 packets in such a period of 24.5 us. A sender sends its
 /// first window of 1.5 BDP in 21 us. In these 21 us, 15 trimmed headers of 64 B come with each packet, so packets have
@@ -306,8 +307,8 @@ fn slow_links_cost_oblivious_spraying_most() {
     assert!(reps < coalesced, "{reps}, {coalesced} with one ACK for 16 KiB");
 }
 
-/// Requests and pulls take many paths (uet-htsim), so that a dead link does not stop a queue pair that waits for
-/// credit. The requests and pulls of `eqds` take another path once one of them is lost.
+/// Requests and pulls take many paths as in uet-htsim, so that a dead link does not stop a queue pair that waits for
+/// credit. With `eqds`, they take another path once a request or a pull is lost.
 #[test]
 fn a_dead_link_does_not_stop_credit() {
     for link in ["tor:0/up:0", "tor:0/up:1"] {
@@ -336,8 +337,9 @@ at = "20us"
     }
 }
 
-/// Data packets of RCCC carry 4 B of congestion control state (UET 1.0.3, CC requests). In the setup `uet-htsim`, the
-/// headers of all three schemes have 64 B. Under `mrc-no-trim`, switches do not trim, and hold 5 BDP.
+/// Data packets carry 4 B of congestion control state under RCCC, also if NSCC runs too (UET 1.0.3, CC requests). In
+/// the setup `uet-htsim`, headers have 64 B with and without RCCC. Under `mrc-no-trim`, switches do not trim, and hold
+/// 5 BDP.
 #[test]
 fn setups_have_headers_of_credit_and_queues_that_drop() {
     let scheme = |name: &str, setup: &str| {

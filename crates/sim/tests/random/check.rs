@@ -289,7 +289,8 @@ fn half_down(point: &RunPoint) -> bool {
 }
 
 /// Whether a run may reach a limit. Any run may reach a small limit, or the longest time that can be simulated. Only a
-/// run with much data to send or a lasting fault may reach a larger limit on events or time.
+/// run that sends many packets may reach a larger limit on events. Only a run with a lasting fault may reach a larger
+/// limit on time.
 fn may_reach(point: &RunPoint, limit: &str, run_end: &RunResult) -> bool {
     match limit {
         "max_events" => point.limits.max_events < MOST_EVENTS || run_end.run.packet_hops > MOST_EVENTS / 20,

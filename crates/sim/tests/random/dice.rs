@@ -22,7 +22,7 @@ impl Dice {
         least + self.next() % (most - least + 1)
     }
 
-    /// A number from `least` to `most`, with all orders of magnitude equally likely.
+    /// A number from `least` to `most`, inclusive. All lengths in bits are equally likely.
     pub fn scaled(&mut self, least: u64, most: u64) -> u64 {
         let bits = self.within(u64::from(least.max(1).ilog2()), u64::from(most.ilog2()));
         self.within(1 << bits, (2 << bits) - 1).clamp(least, most)

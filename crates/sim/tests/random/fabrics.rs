@@ -9,7 +9,7 @@ pub struct Fabric {
     pub hosts: u32,
     /// The number of switches to which hosts are attached.
     pub tors: u32,
-    /// Selectors for links other than those of hosts.
+    /// Selectors for links between switches.
     links: Vec<&'static str>,
     /// Selectors for switches, in addition to those of ToRs.
     switches: Vec<&'static str>,
@@ -17,7 +17,7 @@ pub struct Fabric {
     pub sites: u32,
     /// Whether the longest path may be too long for timeouts that are meant for a single data centre.
     pub is_long: bool,
-    /// Whether the fabric is a tree in which the numbers of ports are powers of two.
+    /// Whether the fabric is a leaf-spine or a fat tree in which the numbers of ports are powers of two.
     pub is_regular: bool,
 }
 
@@ -233,7 +233,7 @@ fn cross_dc(dice: &mut Dice) -> Fabric {
     }
 }
 
-/// A graph with switches in a line, hosts on each switch, and additional cables between any two switches.
+/// A graph with switches in a line, hosts on each switch, and additional cables between random pairs of switches.
 fn graph(dice: &mut Dice, files: &mut BTreeMap<String, String>) -> Fabric {
     let switches = dice.within(1, 5) as u32;
     let at_each = dice.within(1, 4) as u32;

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A case that still runs after this number of checks hangs, because its limits would have ended it within seconds.
+/// A case that still runs after this number of polls hangs. Otherwise its limits would have ended it within seconds.
 const HUNG_POLLS: u32 = 30_000;
 
 /// The value that a worker stores in place of a seed when no case is left for it.

@@ -24,7 +24,7 @@ pub fn settings(dice: &mut Dice, name: &str, fabric: &Fabric) -> String {
     if lines.is_empty() { lines } else { format!("[set]\n{lines}") }
 }
 
-/// Sets parameters that keep senders out of lockstep.
+/// Draws values for parameters that can keep senders out of lockstep.
 fn out_of_step(dice: &mut Dice, scheme: &Scheme, set: &mut BTreeMap<String, String>) {
     let pauses = has(scheme, "fabric.pfc") && !set.contains_key("fabric.queue");
     let drops = !pauses && !set.contains_key("fabric.pfc");

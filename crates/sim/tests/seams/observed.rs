@@ -1,4 +1,4 @@
-//! Tests that an observer changes nothing, and sees the same on any number of threads.
+//! An observer must change nothing, and must see the same events on any number of threads.
 
 use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, QpId};

@@ -193,7 +193,7 @@ fn attempt(text: &str) -> Result<Scenario, String> {
     read.and_then(|scenario| scenario.check().map(|_| scenario)).map_err(|e| e.to_string())
 }
 
-/// The curves of observers that scenarios name, whose series have a dot in their names.
+/// The curves of observers that scenarios name. The series of these curves have a dot in their names.
 fn named(rows: &[SeriesRow]) -> Vec<&SeriesRow> {
     rows.iter().filter(|row| row.series.contains('.')).collect()
 }

@@ -123,7 +123,7 @@ kind = "permutation"
 bytes = "100KB"
 "#;
 
-/// A scenario with a scheme that is REPS with one replaced component, and with REPS itself.
+/// A scenario with two schemes: `mine`, which is REPS with one replaced component, and REPS itself.
 fn with(set: &str) -> String {
     format!("{GROUND}[[scheme]]\nname = \"mine\"\nbase = \"reps\"\nset = {{ {set} }}\n")
         .replace("\n[topology]", "\nschemes = [\"reps\"]\n[topology]")

@@ -81,7 +81,7 @@ fn a_header_without_all_gpus_is_for_as_many_ranks_as_there_are_hosts() {
     for keys in ["ranks = 4", "rank_hosts = [0, 3, 5, 7]"] {
         assert_eq!(notes(8, keys, file), [""; 0]);
     }
-    // If there are several jobs, each job gets hosts that earlier jobs left free.
+    // If there are several jobs, a job without `ranks` has one rank on each host that earlier jobs left free.
     let text = scenario(
         8,
         "kind = \"jobs\"\n[[workload.job]]\nformat = \"simai\"\nfile = \"job\"\nchunk = \"1MB\"\nranks = 4\n\
@@ -118,7 +118,7 @@ fn headers_of_all_versions_are_read() {
 }
 
 /// A collective of 0 bytes, `NONE` with some bytes, and a collective in a group of one rank do not count as
-/// collectives. The first of these made SimAI hang once (its issue 264).
+/// collectives. A collective of 0 bytes once made SimAI hang (SimAI's issue 264).
 #[test]
 fn collectives_of_nothing_are_none() {
     let of = |layers: &str, count: u32| {

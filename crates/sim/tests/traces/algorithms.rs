@@ -1,4 +1,4 @@
-//! The algorithms for the collectives of traces.
+//! Tests of the algorithms that scenarios choose for the collectives in traces.
 
 use super::*;
 

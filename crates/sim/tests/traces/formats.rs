@@ -1,11 +1,12 @@
-//! Each format, with the closed form of its result.
+//! Jobs from traces in several formats. Their completion times are compared with closed forms.
 
 use super::*;
 use std::fmt::Write;
 
 const GOAL: &str = "format = \"goal\"";
 
-/// A packet to the other rank, a microsecond of computing, a packet back, and the ACK of that packet.
+/// The job takes the time of a packet to the other rank, a microsecond of computing, a packet back, and the ACK of the
+/// packet back.
 #[test]
 fn a_reply_is_computed_before_it_is_sent() {
     let file = "num_ranks 2\n\
@@ -29,7 +30,7 @@ fn what_follows_a_send_waits_for_its_ack_unless_a_send_is_over_at_once() {
     let file = "num_ranks 2\nrank 0 {\na: send 4086b to 1\nb: send 4086b to 1\nb requires a\n}\n\
                 rank 1 {\na: recv 4086b from 0\nb: recv 4086b from 0\n}\n";
     assert_eq!(cct(2, GOAL, file), 2 * (THERE + BACK));
-    // The two packets are sent one after the other.
+    // The second packet is sent immediately after the first one.
     assert_eq!(cct(2, "format = \"goal\"\nends = \"posted\"", file), T + THERE + BACK);
     // The second operation waits only for the start of the first.
     assert_eq!(cct(2, GOAL, &file.replace("b requires a", "b irequires a")), T + THERE + BACK);
@@ -192,8 +193,8 @@ pub(super) const INT64: u64 = 9;
 pub(super) const UINT64: u64 = 13;
 pub(super) const BOOL: u64 = 27;
 
-/// Computing, an AllReduce of both ranks, a message, and computing at its receiver. Sizes are stored as int64 and as
-/// uint64.
+/// Both ranks compute and then carry out an AllReduce. Rank 0 then sends a message, and rank 1 computes after the
+/// message has arrived. Sizes are stored as int64 or as uint64.
 #[test]
 fn nodes_of_chakra_follow_their_dependencies() {
     for number in [INT64, UINT64] {
@@ -421,7 +422,7 @@ fn published_files_run_to_their_end() {
     // block would wait for this ACK.
     let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
     assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
-    // The trace is that of rank 0 of a run under PyTorch, with broadcasts and AllReduces.
+    // This is the trace of rank 0 in a run under PyTorch, with broadcasts and AllReduces.
     let traced = std::process::Command::new("tar")
         .arg("xzOf")
         .arg(folder.join("data/jobs/chakra/feeder_tests_trace.tar.gz"))
@@ -443,7 +444,8 @@ fn published_files_run_to_their_end() {
     assert!(large.contains("without_pipeline = true"), "{large}");
 }
 
-/// The examples in `examples/jobs`. A step of the GPT has about 190 million packets, so its workload is only built.
+/// The examples in `examples/jobs`. A step of the GPT has about 190 million packets, so its workload is built but not
+/// run.
 #[test]
 fn examples_are_jobs() {
     let read = |name: &str| {

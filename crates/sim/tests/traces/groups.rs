@@ -26,8 +26,8 @@ fn ring(ranks: u32, bytes: u64) -> u64 {
     collective(ranks, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1MB\""))
 }
 
-/// Two groups reduce at the same time, and then all ranks reduce together. Groups are given by name and by number, with
-/// sizes of either type.
+/// Two groups reduce at the same time, and then all ranks reduce together. Groups are given by name or by number, and
+/// sizes as int64 or as uint64.
 #[test]
 fn ranks_of_a_group_reduce_among_themselves() {
     let groups = "{\"7\": [0, 2, 4], \"12\": [1, 3, 5]}";

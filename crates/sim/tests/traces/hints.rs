@@ -22,9 +22,9 @@ enum FixPlace {
     Behind,
     /// In a new line above the line of the error, or above all lines.
     Above,
-    /// In a new line below the line of the error, or at the end if the error names no line.
+    /// In a new line below the line of the error, or at the end of the file if the error names no line.
     Below,
-    /// In a new line at the end.
+    /// In a new line at the end of the file.
     End,
     /// In a new line below the line with this text.
     After(&'static str),

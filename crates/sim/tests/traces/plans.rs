@@ -128,7 +128,7 @@ fn a_read_is_asked_for() {
     // The ACK of the request is sent before the data.
     let read = 2 * (R + D) + A + THERE;
     assert_eq!(pair(&[&[get]], &[&[]]), read + BACK);
-    // The data is read, reduced and written back, after the ACK of the read data.
+    // The data is read and reduced, and is written back after the ACK of the read data.
     let both =
         "[{\"type\": \"i\", \"index\": 0, \"size\": 1}, {\"buffer_id\": 0, \"index\": 0, \"size\": 1}]";
     let words =

@@ -1,4 +1,4 @@
-//! Errors of files and keys that do not result in a job: the place, the expected form and the correction.
+//! Errors about files and keys from which no job can be built: the place, the expected form and the correction.
 
 use super::*;
 

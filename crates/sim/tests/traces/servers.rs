@@ -1,4 +1,4 @@
-//! Ranks that share a server, and simulated shares of a SimAI file.
+//! Ranks that share a server, and the simulation of only some layers and ranks of a SimAI file.
 
 use super::formats::{BOOL, INT64, file, node};
 use super::*;
@@ -89,7 +89,8 @@ fn a_transfer_that_finds_the_receiver_free_is_not_delayed() {
     assert_eq!(cct(4, &format!("{GOAL}{three}"), &sooner), (2 + 2 + 3) * US);
 }
 
-/// An operation after a send begins when the message has arrived or, with `ends = "posted"`, when it was handed over.
+/// An operation that waits for a send begins when the message has arrived. With `ends = "posted"`, it begins when the
+/// message has been handed over.
 #[test]
 fn a_send_within_a_server_ends_as_others_do() {
     let file = four([
@@ -285,8 +286,8 @@ fn groups_that_overlap_in_the_order_of_simai_run_in_the_other_order() {
     assert_eq!(ordered("tp-dp-pp"), Ok(16));
 }
 
-/// The file does not state its number of ranks, so the scenario's number applies. The scenario must also correct a
-/// number that does not fit.
+/// The file does not state its number of ranks, so the number in the scenario applies. A number that does not fit must
+/// also be corrected in the scenario.
 #[test]
 fn ranks_that_do_not_fill_the_groups_are_answered_with_some_that_do() {
     let text = staged();

@@ -134,7 +134,7 @@ fn jobs_that_make_no_sense_are_explained() {
         let error = jobs(hosts, tables).map(|_| ()).unwrap_err();
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
-    // An error about a job has the place of the job's key.
+    // An error about a job names the line of the job's key.
     let second = |keys: &str| {
         let first = "[[workload.job]]\nformat = \"goal\"\nfile = \"one\"\n";
         let text = format!("kind = \"jobs\"\n{first}[[workload.job]]\nformat = \"goal\"\n{keys}");
@@ -157,8 +157,8 @@ fn jobs_that_make_no_sense_are_explained() {
     assert!(alone.contains("unknown key \"start\" in [workload]"), "{alone}");
 }
 
-/// An operation of a binary GOAL file: its type, peer, size, tag and CPU, and the operations that wait for its end or
-/// its start.
+/// An operation of a binary GOAL file: its type, peer, size, tag and CPU, the operations that wait for its end, and the
+/// operations that wait for its start.
 type Operation<'a> = (u8, u32, u64, u32, u8, &'a [u32], &'a [u32]);
 
 /// The binary GOAL file of these ranks, as LogGOPSim's `txt2bin` would write it.
@@ -238,7 +238,7 @@ fn binary_goal_is_as_its_text() {
 #[test]
 fn binary_goal_that_does_not_hold_together_is_explained() {
     let file = answered();
-    // A file that is cut off after the cookie (8 bytes) is refused. A file in which a byte after the cookie is
+    // A file that is cut off anywhere after the cookie (8 bytes) is refused. A file in which a byte after the cookie is
     // changed is read or refused, and never causes a panic.
     for length in 8..file.len() {
         assert!(of_binary(file[..length].to_vec()).is_err(), "{length}");
@@ -253,8 +253,8 @@ fn binary_goal_that_does_not_hold_together_is_explained() {
         other[place] = byte;
         of_binary(other).unwrap_err()
     };
-    // The changed values are the end of rank 1, the type of rank 0's first operation (after 2 numbers and 2 roots),
-    // and the number of its waits.
+    // The changed values are the end of rank 1, the type of rank 0's first operation (after 2 numbers and 2 roots), and
+    // the number of operations that this operation waits for.
     for (place, byte, says) in [
         (8 + 6 + 24, 255, "job: rank 1 is not within it"),
         (8 + 6 + 32 + 16 + 4, 9, "job: rank 0: operation 0 has type 9, and there are 1, 2 and 3"),

@@ -99,7 +99,7 @@ fn the_last_packet_of_a_write_with_immediate_has_ssn_too() {
 fn a_packet_of_a_send_has_ssn() {
     let operation = Operation::Send { ssn: 0x51_52_53, offset: 0x7172_7374, length: 0x8182_8384 };
     let headers = DataHeaders { msn: Msn::new(1, 0), position: Position::First, operation };
-    // The payload has one byte, and the padding three.
+    // The payload has one byte, and three bytes of padding follow it.
     let ip = ip_and_udp(0b0000_1000, 62, [0x26, 0xa5], 42);
     let bth = [0x00, 0x30, 0xff, 0xff, 0, 0x0c, 0x0d, 0x0e, 0x80, 0x31, 0x32, 0x33, 0, 0, 1];
     let send = [0x51, 0x52, 0x53, 0x71, 0x72, 0x73, 0x74, 0x81, 0x82, 0x83, 0x84];
@@ -165,7 +165,7 @@ fn what_is_no_packet_of_dcp() {
     };
     assert_eq!(with(&[(42, 0x11)]), ("DSCP or opcode", 42), "an ACK");
     assert_eq!(with(&[(42, 0x03)]), ("DSCP or opcode", 42), "Send with immediate");
-    // The packets have other tags, with a matching checksum.
+    // The packet has another tag and a matching IP checksum.
     for (tos, checksum) in [(0, 0xa8), (4, 0xa4), (12, 0x9c)] {
         assert_eq!(with(&[(15, tos), (25, checksum)]), ("DSCP or opcode", 42));
     }

@@ -41,8 +41,8 @@ fn packet(repr: Repr) -> Packet {
     Packet::new(QpId(0x0003_0405), HostId(2), repr).with_ev(0xe1e2)
 }
 
-/// UET 1.0.3: over IPv4 a data packet has 102 B more than its payload, or 106 B with the target of credit. An ACK_CC
-/// has 78 B, and a NACK, a control packet and a trimmed packet have 62 B. With IPv6 all have 20 B more.
+/// UET 1.0.3: over IPv4, a data packet has 102 B more than its payload, or 106 B with a credit target. An ACK_CC has 78
+/// B, and a NACK, a control packet and a trimmed packet have 62 B. Over IPv6, all have 20 B more.
 #[test]
 fn packets_have_the_sizes_of_the_specification() {
     let zeros = [0; 4_096];

@@ -51,8 +51,8 @@ pub enum Algorithm {
     /// ReduceScatter on a ring in N-1 steps. `bytes` is the input of each rank, and each rank ends with its own block
     /// of the sum.
     ReducescatterRing,
-    /// Broadcast along the ring, from the first rank on, in N-1 steps of all bytes. Each rank forwards a chunk when it
-    /// has received the chunk, as in NCCL. `bytes` is the buffer of the first rank.
+    /// Broadcast along the ring, from the first rank on, in N-1 steps that each send all bytes. Each rank forwards a
+    /// chunk when it has received the chunk, as in NCCL. `bytes` is the buffer of the first rank.
     BroadcastRing,
     /// All-to-all. Each rank sends a block to every other rank, first to the next rank, then to the one after it, and
     /// so on. `bytes` is the input of a rank. It includes the block for the rank itself, which is not sent. A block is
@@ -70,7 +70,7 @@ pub enum Operation {
     AllReduce,
     /// Every rank ends with the blocks of all ranks.
     AllGather,
-    /// Every rank ends with the sum over all ranks for its own block.
+    /// Every rank ends with its own block of the sum of all buffers.
     ReduceScatter,
     /// Every rank ends with the buffer of the first rank.
     Broadcast,

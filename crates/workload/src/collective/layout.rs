@@ -13,7 +13,7 @@ pub struct Layout {
     /// Whether rings visit the ranks of every second server in reverse.
     alternates: bool,
     switch: bool,
-    /// The rates of a NIC and of a GPU's NVLink, if they are known.
+    /// The rates of a NIC and of a GPU's NVLink; 0 if they are not known.
     rates: [Rate; 2],
 }
 
@@ -23,10 +23,10 @@ impl Layout {
         Layout::of((0..ranks).map(|rank| (rank, 0)), 1, false, false)
     }
 
-    /// The layout of ranks in servers, on at least one channel. `places` has the number of the server and the rail of
-    /// each rank. If `alternates` is set, rings visit the ranks of every second server in reverse, so that they enter
-    /// such a server on the rail by which they left the previous server. `switch` states whether the NVLink switch of
-    /// a server reduces and multicasts.
+    /// The layout of ranks in servers, with `channels` channels, or with one channel if `channels` is 0 or there is one
+    /// server. `places` has the number of the server and the rail of each rank. If `alternates` is set, rings visit the
+    /// ranks of every second server in reverse, so that they enter such a server on the rail by which they left the
+    /// previous server. `switch` states whether the NVLink switch of a server reduces and multicasts.
     pub fn of(
         places: impl Iterator<Item = (u32, u32)>,
         channels: u32,

@@ -301,8 +301,8 @@ impl CollectiveSpec {
         Time((drawn * jitter.0 as f64) as u64)
     }
 
-    /// The algorithm and the protocol that NCCL's model chooses for a job. None if the scenario names the algorithm
-    /// itself.
+    /// The algorithm and the protocol that the model of NCCL chooses for a job. None if the scenario names the
+    /// algorithm itself.
     fn chosen(&self, layout: &Layout) -> Option<(Algorithm, nccl::Protocol)> {
         let chooses = self.algorithm == Algorithm::AllreduceNccl;
         chooses.then(|| nccl::Cluster::of(layout).choose_allreduce(self.bytes.0))
@@ -463,7 +463,7 @@ impl Plan {
     ) {
         let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
-        // For each rank, how many of the following sends start when the rank begins.
+        // For each rank, the number of its next sends that start when the rank begins.
         let mut at_once = vec![self.per_rank.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
         let mut pace = self.per_pair.map(|(depth, on)| (Pace::new(depth), on));
@@ -530,7 +530,7 @@ struct Pace {
     of_pair: BTreeMap<(u32, u32), Vec<u32>>,
     /// The sends that [`Pace::before`] has processed, by sending rank and step.
     of_step: BTreeMap<(u32, u32), Vec<u32>>,
-    /// For each send, the earlier send of the same pair of ranks that must be complete before it.
+    /// For each send, the earlier send of the same pair of ranks that must be complete before the send may start.
     room: Vec<Option<u32>>,
 }
 
