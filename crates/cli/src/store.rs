@@ -332,7 +332,7 @@ mod tests {
             fs::create_dir_all(&path).unwrap();
             let lock = is_locked.then(|| File::create(path.join(MADE_BY)).unwrap());
             lock.iter().for_each(|file| file.try_lock().unwrap());
-            let then = std::time::SystemTime::now() - Duration::from_secs(hours * 3600);
+            let then = fs::metadata(&path).unwrap().modified().unwrap() - Duration::from_secs(hours * 3600);
             File::open(&path).unwrap().set_modified(then).unwrap();
             lock
         };
