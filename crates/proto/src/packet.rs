@@ -90,12 +90,12 @@ pub enum Repr {
     Nack {
         /// The PSN. With `go-back-n`, `mp-rdma` and `rnic-sr` it is the ePSN.
         psn: u32,
-        /// The time at which the packet that caused the NACK left the sender. With `sack`, `eqds` and `uet`, the NACK
-        /// does not refer to later copies of the packet.
+        /// The time at which the packet that caused the NACK left the sender. With `sack`, `eqds`, `uet` and `mrc`, the
+        /// NACK does not refer to later copies of the packet.
         sent_at: Time,
-        /// `sack`, `eqds` and `uet`: whether the last switch before the receiver trimmed the packet.
+        /// `sack`, `eqds`, `uet` and `mrc`: whether the last switch before the receiver trimmed the packet.
         last_hop: bool,
-        /// `uet`: whether the trimmed packet was marked.
+        /// `uet` and `mrc`: whether the trimmed packet was marked.
         marked: bool,
     },
     /// A trimmed packet on its way back to the sender (DCP, section 4.1, step 2): the receiver has swapped its source

@@ -112,7 +112,7 @@ fn assert_same_as_known_before(scheme: &str) {
 #[test]
 fn what_is_posted_on_the_way_comes_as_if_it_had_been_known_before() {
     // The schemes cover credit from receivers, trimming, pauses, congestion windows that depend on each pair's path,
-    // switch programs that are notified of queue pairs, and connections with several queue pairs.
+    // programs in switches, and connections with several queue pairs.
     let schemes = [
         "reps",
         "rocev2",

@@ -149,9 +149,9 @@ fn a_stall_outlasts_the_losses_that_hold() {
         explained(&sack(), all, None)
     };
     // At a loss of 0.5, a packet and its ACK pass the four links with probability 1/16. The longest expected silence
-    // is 214 timeouts of 70 us: 214 rounds in a row fail with a probability of one in a million. Ten times the stall
-    // limit, 100 ms, is longer and is therefore proposed. Each of 947 packets takes 16 timeouts on average, 1.06 s in
-    // all, to which the 20 ms of the run and two stall limits are added.
+    // is 214 timeouts of 70 us: 214 rounds in a row fail with a probability of one in a million. Ten times the
+    // configured stall limit of 10 ms is 100 ms, which is longer and is therefore proposed. Each of 947 packets takes 16
+    // timeouts on average, 1.06 s in all, to which the 20 ms of the run and twice the proposed 100 ms are added.
     let half = text(0.5);
     assert!(half.contains("such as stall = \"100ms\" and max_time = \"1300ms\", shows"), "{half}");
     // At a loss of 0.822, the longest expected silence is some 13,800 timeouts, less than 970 ms, and the packets take

@@ -24,9 +24,9 @@ impl File<'_> {
     /// is a server of its own without an NVSwitch.
     ///
     /// # Errors
-    /// GPUs that do not fill their servers, links from NVSwitches to other switches, NVLinks with an error rate,
-    /// NVSwitches without links, GPUs without NVLinks or whose NVLinks differ, or GPUs of one server that are not
-    /// connected by NVSwitches.
+    /// GPUs that do not fill their servers, links from NVSwitches to other switches, NVLinks with an error rate, or
+    /// NVSwitches without links. If there are NVSwitches, also GPUs without NVLinks, GPUs whose NVLinks differ, and GPUs
+    /// of one server that no NVSwitch connects.
     pub(super) fn take_servers(
         &self,
         is_switch: &[bool],

@@ -142,7 +142,8 @@ impl Codec {
     }
 }
 
-/// The number of the transfer of a datagram, which follows [`HEADER_ROOM`] bytes in `frame`.
+/// The number of the transfer to which a datagram belongs, from the datagram's trailer. In `frame`, [`HEADER_ROOM`] bytes
+/// precede the datagram.
 pub fn transfer_of(frame: &[u8]) -> Option<u32> {
     let at = frame.len().checked_sub(TRAILER_BYTES).filter(|at| *at >= HEADER_ROOM)?;
     Some(frame[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))

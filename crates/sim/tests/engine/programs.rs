@@ -71,8 +71,8 @@ fn each_scheme_spreads_as_it_says() {
     assert!(most / least < 1.15 && least < most, "random, but a law of large numbers: {least} to {most}");
     let (least, most) = spread(ecmp);
     assert!(most > 1.5 * least, "four flows on four ports collide: {least} to {most}");
-    // With selective repeat, the NIC considers reordered packets lost. Themis blocks the NACKs. The scheme `to-ar`
-    // repairs losses only by timeouts and sends no NACKs.
+    // With selective repeat, the NIC considers reordered packets lost. Themis blocks the NACKs. Senders of
+    // the scheme `to-ar` ignore NACKs and repair losses only by timeouts, so that they count no NACKs.
     assert!(extra(adaptive, "nacks") > 0.0 && extra(spray, "nacks") > 0.0);
     assert!(extra(themis, "nacks_invalid") > 0.0);
     assert_eq!((extra(themis, "nacks"), extra(ecmp, "nacks"), extra(timeouts, "nacks")), (0.0, 0.0, 0.0));

@@ -29,8 +29,8 @@ pub enum Algorithm {
     /// `bytes` is the buffer of each rank.
     ///
     /// If N is no power of two, the algorithm follows Thakur, Rabenseifner and Gropp (Optimization of Collective
-    /// Communication Operations in MPICH, 2005). With N - r the next lower power of two, each even rank among the first
-    /// 2r sends its buffer to its odd neighbour. The neighbour takes part for both and returns the result at the end.
+    /// Communication Operations in MPICH, 2005). If N - r is the next lower power of two, each even rank among the
+    /// first 2r sends its buffer to its odd neighbour. The neighbour takes part for both and returns the result at the end.
     AllreduceHalvingDoubling,
     /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each
     /// rank. If N is no power of two, some ranks take part for their neighbours, as in `allreduce-halving-doubling`.

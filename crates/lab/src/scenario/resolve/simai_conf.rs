@@ -62,7 +62,8 @@ pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result
     Ok(Setup::with_layer(name, BASE, fields))
 }
 
-/// Notes on a file: the scheme with its congestion control, and the values that are not read from it.
+/// Notes on a file: the scheme that has the congestion control of its `CC_MODE`, if there is one, and the values of the
+/// file that are not read.
 pub(in crate::scenario) fn notes(name: &str, text: &str) -> Vec<String> {
     let conf = Conf { name, lines: lines(text) };
     let mut notes = Vec::new();

@@ -34,7 +34,7 @@ pub(in crate::transport) struct Flow {
 pub(in crate::transport) struct Acked {
     pub now: Time,
     pub packets: u32,
-    /// The bytes of the acknowledged packets on the wire.
+    /// The bytes on the wire of the acknowledged packets.
     pub bytes: u64,
     /// Bytes in flight after the ACK.
     pub in_flight: u64,

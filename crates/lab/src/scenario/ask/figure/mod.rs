@@ -53,7 +53,7 @@ pub struct Figure {
     pub plots: Vec<PlotSpec>,
     /// The measure of the runs against which the league's page plots the time of each scheme.
     pub explain: Option<Explanation>,
-    /// Sentences about what this file assumes because the paper does not specify it.
+    /// Sentences about what the figure's file assumes because the paper does not specify it.
     pub assumptions: Vec<String>,
     /// The parameters that the paper does not specify, with the values that its text permits.
     pub unsaid: Vec<Unspecified>,
