@@ -26,7 +26,7 @@ const FAILED: &str = "failed";
 pub struct RunCache {
     folder: PathBuf,
     /// The names of the runs' folders. If there are none, the folders have the numbers of the runs. Runs with names are
-    /// stored permanently.
+    /// stored as soon as they end, and stay after the command.
     names: Option<Vec<String>>,
     taken: AtomicUsize,
     complained: AtomicBool,

@@ -93,7 +93,8 @@ pub struct LinkKindTable<'a> {
     delays: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,
-    /// The facts of a path by one port. Sizes that `fabric` gives relative to the path, such as BDPs, follow from them.
+    /// The facts about the path for a queue pair that uses a single port of its NIC. Sizes that `fabric` gives relative
+    /// to the path, such as BDPs, follow from them.
     facts: PathFacts,
 }
 

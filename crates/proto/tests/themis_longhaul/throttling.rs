@@ -41,7 +41,8 @@ fn run(rules: &Throttling, rows: &[Row]) {
     }
 }
 
-/// The test of the printed pseudocode holds for CNPs 1, 7, 8, 9, and so on.
+/// The printed condition `cnp_num % alpha == 1` holds for CNPs 1, 7, 8, 9, and so on. Each of them raises `loop_num` and
+/// alpha.
 #[test]
 fn algorithm_1_to_the_letter() {
     let rows = [
