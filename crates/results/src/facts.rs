@@ -56,6 +56,27 @@ pub struct TierFacts {
     /// The number of cables with a fault of their own among those within the tier.
     #[serde(default)]
     pub faulty_level_cables: u32,
+    /// The pairs of a group of these switches and a group of the nodes one tier below that cables join. Groups are those
+    /// of [`TierFacts::group`].
+    #[serde(default)]
+    pub joined: Vec<[u32; 2]>,
+    /// The groups that contain a switch with a fault.
+    #[serde(default)]
+    pub faulty_groups: Vec<u32>,
+    /// The pairs of `joined` between which a cable has a fault of its own.
+    #[serde(default)]
+    pub faulty_joined: Vec<[u32; 2]>,
+}
+
+impl TierFacts {
+    /// The largest number of groups of a tier.
+    pub const GROUPS: u32 = 12;
+
+    /// The group of the node `index` of `count` nodes. Groups are equal parts of the nodes in their order.
+    pub fn group(index: u32, count: u32) -> u32 {
+        let groups = u64::from(count.clamp(1, Self::GROUPS));
+        (u64::from(index) * groups / u64::from(count.max(1))) as u32
+    }
 }
 
 impl ScenarioFacts {

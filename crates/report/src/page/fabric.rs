@@ -6,7 +6,7 @@ use crate::labels::bytes;
 use anabranch_results::{FabricFacts, PlaneFacts, ResultSet, RunRow, TierFacts};
 use std::fmt::Write as _;
 
-const MOST_BOXES: u32 = 12;
+const MOST_BOXES: u32 = TierFacts::GROUPS;
 const MOST_PLANES: usize = 4;
 const WIDTH: u32 = 300;
 /// The distance from one tier to the next.
@@ -144,7 +144,7 @@ fn picture(facts: &FabricFacts, number: usize, name: &str, hot: Option<Hot>) -> 
     }
     for (from, tier) in plane.tiers.iter().enumerate() {
         let top = (tiers - 1 - from as u32) * TIER;
-        boxes(&mut svg, tier.switches, tier.faulty_switches, top, "s");
+        boxes(&mut svg, tier.switches, &tier.faulty_groups, top, "s");
         label(&mut svg, top + 14, "", &of_switches(tier));
         let class = if tier.faulty_cables > 0 { "x" } else { "c" };
         label(&mut svg, top + 54, class, &of_cables(tier));
@@ -152,7 +152,7 @@ fn picture(facts: &FabricFacts, number: usize, name: &str, hot: Option<Hot>) -> 
             label(&mut svg, top + 70, "w", "longest queue");
         }
     }
-    boxes(&mut svg, facts.hosts, 0, tiers * TIER, "h");
+    boxes(&mut svg, facts.hosts, &[], tiers * TIER, "h");
     label(&mut svg, tiers * TIER + 14, "", &of_hosts(facts));
     let title = if name.is_empty() { String::new() } else { format!("<h3>{name}</h3>") };
     format!("<div>{title}{svg}</svg></div>")
@@ -164,13 +164,12 @@ fn centres(count: u32) -> impl Iterator<Item = u32> {
     (0..drawn).map(move |place| (2 * place + 1) * WIDTH / (2 * drawn))
 }
 
-fn boxes(svg: &mut String, count: u32, faulty: u32, top: u32, class: &str) {
+/// The boxes of a tier, one for each group of its nodes.
+fn boxes(svg: &mut String, count: u32, faulty: &[u32], top: u32, class: &str) {
     let drawn = count.clamp(1, MOST_BOXES);
-    // At least one box is marked if any switch has a fault.
-    let marked = (u64::from(faulty) * u64::from(drawn)).div_ceil(u64::from(count.max(1))) as u32;
     let width = (WIDTH / drawn).min(26) - 6;
     for (place, centre) in (0..).zip(centres(count)) {
-        let class = if place + marked >= drawn { "x" } else { class };
+        let class = if faulty.contains(&place) { "x" } else { class };
         let (x, y) = (centre - width / 2, top + BOXES[0]);
         let _ = write!(
             svg,
@@ -180,29 +179,18 @@ fn boxes(svg: &mut String, count: u32, faulty: u32, top: u32, class: &str) {
     }
 }
 
-/// The lines from the boxes of a tier to the boxes below it. In a large fabric, there are fewer lines than cables.
+/// The lines between the boxes of a tier and the boxes below it.
 fn cables(svg: &mut String, tier: &TierFacts, lower: u32, top: u32) {
     let (above, below) = (top + BOXES[0] + BOXES[1], top + TIER + BOXES[0]);
-    let mut lines = Vec::new();
-    let ends: Vec<u32> = centres(lower).collect();
-    let starts: Vec<u32> = centres(tier.switches).collect();
-    // If there are at most as many cables as lower nodes, and at least as many lower boxes as upper ones, each lower
-    // box has one line. Otherwise the lines form a full mesh.
-    let is_mesh = tier.cables > lower || ends.len() < starts.len();
-    for (place, start) in starts.iter().enumerate() {
-        for (number, end) in ends.iter().enumerate() {
-            if is_mesh || number * starts.len() / ends.len() == place {
-                lines.push(format!("M{start} {above}L{end} {below}"));
-            }
-        }
-    }
-    // At least one line is marked if any cable has a fault. Marked lines are on the right, because labels are on the
-    // left.
-    let marked = (lines.len() as u64 * u64::from(tier.faulty_cables)).div_ceil(u64::from(tier.cables.max(1)));
-    let _ = write!(svg, "<path d=\"{}\"/>", lines.concat());
-    let marked = lines.len().checked_sub(marked as usize).map_or(&[][..], |first| &lines[first..]);
-    if !marked.is_empty() {
-        let _ = write!(svg, "<path class=\"x\" d=\"{}\"/>", marked.concat());
+    let (starts, ends) = (Vec::from_iter(centres(tier.switches)), Vec::from_iter(centres(lower)));
+    let line = |[from, to]: &[u32; 2]| {
+        let (start, end) = (starts.get(*from as usize)?, ends.get(*to as usize)?);
+        Some(format!("M{start} {above}L{end} {below}"))
+    };
+    let lines = |pairs: &[[u32; 2]]| pairs.iter().filter_map(line).collect::<String>();
+    let _ = write!(svg, "<path d=\"{}\"/>", lines(&tier.joined));
+    if !tier.faulty_joined.is_empty() {
+        let _ = write!(svg, "<path class=\"x\" d=\"{}\"/>", lines(&tier.faulty_joined));
     }
 }
 
@@ -255,7 +243,10 @@ mod tests {
     use super::*;
 
     fn tier(word: &str, switches: u32, cables: u32) -> TierFacts {
-        TierFacts { word: word.to_owned(), switches, cables, bps: 400_000_000_000, ..TierFacts::default() }
+        let all = 0..MOST_BOXES;
+        let joined = all.clone().flat_map(|upper| all.clone().map(move |lower| [upper, lower])).collect();
+        let word = word.to_owned();
+        TierFacts { word, switches, cables, bps: 400_000_000_000, joined, ..TierFacts::default() }
     }
 
     fn set(planes: usize) -> ResultSet {
@@ -284,9 +275,8 @@ mod tests {
             assert!(html.contains(text), "{text}: {html}");
         }
         assert_eq!((html.matches("<path d=").count(), html.matches("<path class=\"x\"").count()), (2, 0));
-        // Each box of NICs has one line, and each box of ToRs has one to each box of spines.
         let svg = html.split("</svg>").next().unwrap();
-        assert_eq!(svg.matches('L').count() as u32, MOST_BOXES + MOST_BOXES * MOST_BOXES);
+        assert_eq!(svg.matches('L').count() as u32, 2 * MOST_BOXES * MOST_BOXES);
         assert!(html.contains("At most 12 boxes are drawn in a row"), "{html}");
         assert_eq!(html.matches("<rect class=\"s\"").count() as u32, 2 * MOST_BOXES);
         assert!(html.contains("Longest queue: 512 KB at tor:3/up:5 (reps)."), "{html}");
@@ -297,8 +287,10 @@ mod tests {
     fn of_many_planes_those_with_faults_are_shown() {
         let mut set = set(8);
         set.runs[0].peak_queue_link = "plane:6/spine:1/down:4".to_owned();
-        set.facts.fabric.planes[3].tiers[0].faulty_switches = 1;
-        set.facts.fabric.planes[5].tiers[1].faulty_cables = 2;
+        let tor = &mut set.facts.fabric.planes[3].tiers[0];
+        (tor.faulty_switches, tor.faulty_groups) = (1, vec![4]);
+        let spine = &mut set.facts.fabric.planes[5].tiers[1];
+        (spine.faulty_cables, spine.faulty_joined) = (2, vec![[3, 7]]);
         let html = section(&set);
         let shown = ["plane 3", "plane 5", "plane 6", "plane 0"]
             .map(|name| html.contains(&format!("<h3>{name}</h3>")));
@@ -311,6 +303,8 @@ mod tests {
             (html.matches("<rect class=\"x\"").count(), html.matches("<path class=\"x\"").count()),
             (1, 1)
         );
+        // The centres of the boxes are 25 apart, and the first one is at 12. The boxes are 19 wide.
+        assert!(html.contains("<rect class=\"x\" x=\"103\"") && html.contains("M87 34L187 106"), "{html}");
     }
 
     #[test]

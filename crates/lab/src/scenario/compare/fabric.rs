@@ -24,28 +24,57 @@ fn fabric_facts(on: &Topology, faults: &[FaultSpec], seed: u64) -> FabricFacts {
     let tiers =
         || (1..=on.top_tier()).map(|tier| TierFacts { word: on.tier_word(tier), ..TierFacts::default() });
     let mut planes = vec![PlaneFacts { tiers: tiers().collect() }; usize::from(on.plane_count())];
-    for node in (on.hosts..on.hosts + on.switches.len() as u32).map(NodeId) {
-        let Some(switch) = on.switch(node) else { continue };
-        let plane = usize::from(on.plane_of(node).unwrap_or(0));
-        let facts = &mut planes[plane].tiers[usize::from(switch.tier) - 1];
+    let all = || (on.hosts..on.hosts + on.switches.len() as u32).map(NodeId);
+    let place = |node: NodeId| on.switch(node).map(|switch| (on.plane_of(node).unwrap_or(0), switch.tier));
+    // The number of each node among the hosts, or among the switches of its tier and plane.
+    let mut numbers: Vec<u32> = (0..on.hosts).collect();
+    for node in all() {
+        let Some((plane, tier)) = place(node) else { continue };
+        let facts = &mut planes[usize::from(plane)].tiers[usize::from(tier) - 1];
+        numbers.push(facts.switches);
         facts.switches += 1;
-        facts.faulty_switches += u32::from(switches.contains(&node));
+    }
+    let counts: Vec<Vec<u32>> = planes
+        .iter()
+        .map(|plane| [on.hosts].into_iter().chain(plane.tiers.iter().map(|tier| tier.switches)).collect())
+        .collect();
+    let group = |node: NodeId, plane: u16, tier: u8| {
+        TierFacts::group(numbers[node.index()], counts[usize::from(plane)][usize::from(tier)])
+    };
+    for node in all() {
+        let Some((plane, tier)) = place(node) else { continue };
+        let own_group = group(node, plane, tier);
+        let facts = &mut planes[usize::from(plane)].tiers[usize::from(tier) - 1];
+        if switches.contains(&node) {
+            facts.faulty_switches += 1;
+            facts.faulty_groups.push(own_group);
+        }
         for link in on.links_of(node).map(LinkId) {
             let port = &on.ports[link.index()];
             let peer = on.switch(port.peer).map_or(0, |peer| peer.tier);
             // A cable within a tier is counted at one of its ends.
-            let counts = peer < switch.tier || (peer == switch.tier && link < on.reverse(link));
-            if !counts {
+            if peer > tier || (peer == tier && link > on.reverse(link)) {
                 continue;
             }
-            let [all, faulty] = match peer == switch.tier {
+            let is_faulty = cables.contains(&link.min(on.reverse(link)));
+            if peer + 1 == tier {
+                let pair = [own_group, group(port.peer, plane, peer)];
+                facts.joined.push(pair);
+                facts.faulty_joined.extend(is_faulty.then_some(pair));
+            }
+            let [all, faulty] = match peer == tier {
                 true => [&mut facts.level_cables, &mut facts.faulty_level_cables],
                 false => [&mut facts.cables, &mut facts.faulty_cables],
             };
             *all += 1;
-            *faulty += u32::from(cables.contains(&link.min(on.reverse(link))));
+            *faulty += u32::from(is_faulty);
             facts.bps = facts.bps.max(port.rate.0);
         }
+        [&mut facts.joined, &mut facts.faulty_joined].into_iter().for_each(|pairs| {
+            pairs.sort_unstable();
+            pairs.dedup();
+        });
+        facts.faulty_groups.dedup();
     }
     FabricFacts { hosts: on.hosts, servers: on.servers.as_ref().map(|servers| servers.count()), planes }
 }
@@ -90,6 +119,10 @@ mod tests {
             facts.planes[plane].tiers.iter().map(|t| (t.faulty_switches, t.faulty_cables)).collect::<Vec<_>>()
         };
         assert_eq!((faulty(0), faulty(1)), (vec![(0, 0), (1, 0)], vec![(0, 0), (0, 1)]));
+        assert_eq!(
+            (&facts.planes[0].tiers[1].faulty_groups, &spine.faulty_joined),
+            (&vec![1], &vec![[0, 0]])
+        );
         let torus = fabric(
             "kind = \"torus\"\ndims = [4, 4]",
             "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\n",
@@ -97,5 +130,13 @@ mod tests {
         let tier = &torus.planes[0].tiers[0];
         assert_eq!((tier.faulty_cables, tier.faulty_level_cables), (0, 1));
         assert_eq!((torus.planes[0].tiers[0].level_cables, torus.servers), (32, None));
+        // Each leaf of a rail has a cable to each of three servers, whose NICs are three hosts apart.
+        let rails = fabric(
+            "kind = \"rails\"\nservers = 3\nnics = 3",
+            "[[fault]]\nkind = \"link-down\"\nlinks = \"server:1/nic:2\"\n",
+        );
+        let tor = &rails.planes[0].tiers[0];
+        assert_eq!(tor.joined, [[0, 0], [0, 3], [0, 6], [1, 1], [1, 4], [1, 7], [2, 2], [2, 5], [2, 8]]);
+        assert_eq!((&tor.faulty_joined, tor.switches), (&vec![[2, 5]], 3));
     }
 }
