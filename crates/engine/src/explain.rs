@@ -341,10 +341,13 @@ impl Stalled<'_> {
                     [(duration.is_none(), "give the fault a duration"), (!balancer.is_empty(), LEAVES)];
                 let remedies: Vec<&str> =
                     remedies.into_iter().filter_map(|(helps, remedy)| helps.then_some(remedy)).collect();
+                let remedies = match &remedies[..] {
+                    [] => String::new(),
+                    [..] => format!("; {}", remedies.join(", or ")),
+                };
                 let text = format!(
                     "{what} is down {since}, and with it ports of hosts in one plane: a NIC sees that its own port is dead, but \
-                     not that one of the receiver is, and no fabric.routing_delay leads from one plane to another; {}",
-                    remedies.join(", or ")
+                     not that one of the receiver is, and no fabric.routing_delay leads from one plane to another{remedies}"
                 );
                 (text, None)
             }

@@ -356,7 +356,7 @@ impl Graph {
                 let ahead = ended.len().checked_sub(system.active as usize).map(|part| &ended[part][number]);
                 let groups = match is_of_all {
                     true => system.groups(phase.dim, ranks),
-                    false => vec![whole.keys().copied().collect()],
+                    false => vec![collective.members.iter().map(|(rank, _)| *rank).collect()],
                 };
                 let nodes = self.add_phase((&collective, &whole), *phase, &groups, [of_part.last(), ahead]);
                 of_part.push(nodes);

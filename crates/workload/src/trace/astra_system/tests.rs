@@ -98,6 +98,20 @@ fn graph_of_other_size() -> Problem {
     graph(8, 100).divide(&system()).unwrap_err()
 }
 
+/// The root of a broadcast is the first member. A group's members need not be in ascending order.
+#[test]
+fn parts_of_a_group_keep_its_order() {
+    let mut graph = graph(16, 4 * 800);
+    graph.collectives[0].members = [2, 0, 1].map(|rank| (rank, 1)).to_vec();
+    for ranks in &mut graph.ranks[3..] {
+        ranks[1].op = Op::Compute { takes: Duration::ZERO, processor: None };
+    }
+    graph.divide(&system()).unwrap();
+    let ranks_of = |part: &Collective| part.members.iter().map(|(rank, _)| *rank).collect();
+    let orders: Vec<Vec<u32>> = graph.collectives.iter().map(ranks_of).collect();
+    assert_eq!(orders, vec![vec![2, 0, 1]; 4]);
+}
+
 #[test]
 fn mistakes_are_answered_with_their_line() {
     for (from, to, expected) in [

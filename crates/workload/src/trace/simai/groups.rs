@@ -118,10 +118,13 @@ impl Header {
     fn data_parallel_ranks(&self, tensor: u32, ranks: u32, share: Share) -> Result<u32, GroupError> {
         let &Header { expert, stages, ranks: declared, .. } = self;
         if ranks > MOST_RANKS {
-            return Err(GroupError::from(Problem::with_text(
-                format!("there are at most {MOST_RANKS} ranks, not {ranks}"),
-                format_args!("all_gpus: {MOST_RANKS}"),
-            )));
+            let step = u64::from(tensor) * u64::from(stages) * u64::from(expert);
+            let near = (u64::from(MOST_RANKS) / step).max(1) * step;
+            let problem = format!("there are at most {MOST_RANKS} ranks, not {ranks}");
+            return Err(match (declared, share.ranks) {
+                (None, Some(_)) => GroupError::Ranks(Problem::with_value(problem, near)),
+                _ => GroupError::Header(Problem::with_text(problem, format_args!("all_gpus: {near}"))),
+            });
         }
         let model = u64::from(tensor) * u64::from(stages);
         if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
