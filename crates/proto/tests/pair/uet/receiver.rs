@@ -2,7 +2,7 @@
 
 use super::{CONTROL, UetEnds};
 use crate::pair::run::Receiving;
-use crate::pair::schedule::{ACK, ENDS, PACKET, Planned, QP, SENDER, Schedule, message_id};
+use crate::pair::schedule::{ACK, ENDS, Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Rate, Time};
 use anabranch_proto::transport::{Pull, PullPacer, Receiver as _, UetReceiver};
 use anabranch_proto::{Packet, Repr};
