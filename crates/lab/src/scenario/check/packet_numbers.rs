@@ -10,7 +10,7 @@ use anabranch_proto::PathFacts;
 use anabranch_proto::transport::NumberSpace;
 use anabranch_workload::{Workload, WorkloadSpec};
 
-/// What the first queue pair of a connection carries of one message or of several.
+/// The load of one message or of several on the first queue pair of a connection.
 #[derive(Clone, Copy, Default)]
 struct Carried {
     packets: u64,
@@ -26,7 +26,7 @@ impl Carried {
         self.bytes = self.bytes.saturating_add(more.bytes);
     }
 
-    /// What a queue pair has too few numbers for, in words, and the numbers that it has.
+    /// The items for which a queue pair has too few numbers, in words, and its numbers.
     fn beyond(&self, space: &NumberSpace) -> Option<(String, String)> {
         let (requests, bytes) = (space.requests.map(|(most, _)| most), space.pulled_bytes);
         match (requests, bytes) {
