@@ -836,10 +836,8 @@ class _TransportUetNeeded(TypedDict):
     ack: Size
     control: Size
     sack_bytes: Size
-    received_unit: Size
     mpr: int
     rto: Time
-    rto_doublings: int
 
 
 class TransportUet(_TransportUetNeeded, total=False):
@@ -855,13 +853,13 @@ class TransportUet(_TransportUetNeeded, total=False):
         ACK. Each packet counts as at least 1 KiB. A packet is acknowledged immediately if it is marked, if it is a
         duplicate, a retransmission or the first of its queue pair, if it requests an ACK, or if it closes the gap
         below a packet that requested one. (bytes, above 0; needed)
-    received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; needed)
+    received_unit: The unit in which ACKs count received bytes. (bytes, 1B to 4KiB; default: `"256B"`)
     mpr: Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR). (count, 128 to 32640;
         needed)
     rto: Retransmission timeout of each packet (RTO_Init_Time). (time, rtt or rtt+queue, above 0; needed)
     rto_doublings: Largest number of times that the timeout of a packet doubles. It doubles with each retransmission
         of the packet. UET gives up after five retransmissions; here the last timeout is repeated. (count, 0 to 16;
-        needed)
+        default: `5`)
     loss_packets: Packets are inferred lost once this many packets have arrived out of order. With 0, a gap never
         means loss. (count, 0 to 65535; default: `0`)
     loss_windows: Number of congestion windows of data that must also have arrived out of order before `loss_packets`
@@ -873,6 +871,8 @@ class TransportUet(_TransportUetNeeded, total=False):
     credit: A table with keys of its own. (default: the table of the base)
     """
 
+    received_unit: Size
+    rto_doublings: int
     loss_packets: int
     loss_windows: float
     probe_after: Time

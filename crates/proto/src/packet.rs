@@ -64,6 +64,8 @@ pub enum Repr {
         sent_at: Time,
         /// Whether the switch is the last one before the receiver.
         last_hop: bool,
+        /// `wire_bytes` of the data packet, which its remaining headers state. `uet` grants credit for these bytes.
+        data_bytes: u16,
     },
     /// Cumulative and selective acknowledgement.
     Ack {
@@ -232,10 +234,10 @@ impl Repr {
         }
     }
 
-    /// A trimmed [`Repr::data`].
+    /// A trimmed [`Repr::data`] of an unknown size.
     #[inline]
     pub const fn trimmed(psn: u32) -> Repr {
-        Repr::Trimmed { psn, msn: Msn::NONE, sent_at: Time::ZERO, last_hop: false }
+        Repr::Trimmed { psn, msn: Msn::NONE, sent_at: Time::ZERO, last_hop: false, data_bytes: 0 }
     }
 
     /// An acknowledgement of every PSN below `cumulative`, and of nothing beyond.
@@ -432,6 +434,16 @@ impl Repr {
         self
     }
 
+    /// Sets the size that the data packet had on the wire. Only trimmed packets have this field.
+    #[inline]
+    pub const fn with_data_bytes(mut self, bytes: u16) -> Repr {
+        match &mut self {
+            Repr::Trimmed { data_bytes, .. } => *data_bytes = bytes,
+            _ => debug_assert!(false, "a trimmed packet alone names a size"),
+        }
+        self
+    }
+
     /// Sets the packets whose entropy values the ACK carries. Only [`Repr::Ack`] has this field.
     #[inline]
     pub const fn with_carried(mut self, packets: CarriedEvs) -> Repr {
@@ -544,7 +556,7 @@ impl Packet {
     pub const fn cut(&self, wire_bytes: u16, last_hop: bool) -> Option<Packet> {
         match self.repr {
             Repr::Data { psn, sent_at, msn, .. } => {
-                let repr = Repr::Trimmed { psn, msn, sent_at, last_hop };
+                let repr = Repr::Trimmed { psn, msn, sent_at, last_hop, data_bytes: self.wire_bytes };
                 Some(Packet { wire_bytes, repr, ..*self })
             }
             _ => None,

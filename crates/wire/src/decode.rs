@@ -221,7 +221,8 @@ impl<'a> Reader<'a, '_> {
         let is_empty = body.reth.is_some_and(|reth| reth.length == 0);
         body.repr = match extension.message {
             _ if self.is_cut() => {
-                Repr::trimmed(self.psn()).with_msn(msn).with_sent_at(sent_at).with_last_hop(has(LAST_HOP))
+                let trimmed = Repr::trimmed(self.psn()).with_msn(msn).with_data_bytes(extension.data_bytes);
+                trimmed.with_sent_at(sent_at).with_last_hop(has(LAST_HOP))
             }
             None if is_empty && extension.time.is_some() => {
                 Repr::Probe { base: self.psn(), sent_at, is_control: has(CONTROL) }

@@ -319,8 +319,11 @@ fn extension(
             extension.number = number(msn);
             extension.stamps = (stamps != 0).then_some(stamps);
         }
-        Repr::Trimmed { msn, sent_at, last_hop, .. } => {
+        Repr::Trimmed { msn, sent_at, last_hop, data_bytes, .. } => {
             extension.flags = flag(last_hop, LAST_HOP);
+            if format.headers == Headers::Extended {
+                extension.data_bytes = data_bytes;
+            }
             (extension.time, extension.number) = (time(sent_at), number(msn));
         }
         Repr::HeaderOnly { msn, .. } => extension.number = number(msn),

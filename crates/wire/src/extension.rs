@@ -13,7 +13,7 @@
 //! | 12 B | 0 (1 byte), base PSN (3), bitmap of received PSNs (8) | 3 |
 //! | 8 B | 0 (2 bytes), bitmap of the PSNs whose entropy values are echoed (6) | 4 |
 //! | 4 B | timestamps of programs in switches | 5 |
-//! | 4 B | flags (1 byte), 0 (3): a retransmission (bit 0), trimmed at the last hop (1), marked (2), in the control class (3) | 6 |
+//! | 4 B | flags (1 byte): a retransmission (bit 0), trimmed at the last hop (1), marked (2), in the control class (3); 0 (1); size on the wire before trimming, or 0 (2) | 6 |
 //!
 //! Bit 7 is reserved.
 //!
@@ -65,8 +65,10 @@ pub struct Extension {
     pub carried: Option<CarriedEvs>,
     /// The packet's timestamps, by which programs in switches exchange times.
     pub stamps: Option<u32>,
-    /// [`RETRANSMITTED`], [`LAST_HOP`], [`MARKED`] and [`CONTROL`]. With none of them, the field is absent.
+    /// [`RETRANSMITTED`], [`LAST_HOP`], [`MARKED`] and [`CONTROL`].
     pub flags: u8,
+    /// The size on the wire that a trimmed packet had, or 0. With neither size nor flags, their field is absent.
+    pub data_bytes: u16,
 }
 
 /// The part of a message that a data packet carries.
@@ -86,6 +88,10 @@ impl Extension {
         *self == Extension::default()
     }
 
+    fn has_flags(&self) -> bool {
+        self.flags != 0 || self.data_bytes != 0
+    }
+
     pub(crate) fn put(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
         let bit = |present: bool, bit: u8| if present { bit } else { 0 };
         let fields = bit(self.time.is_some(), TIME)
@@ -94,7 +100,7 @@ impl Extension {
             | bit(self.bitmap.is_some(), BITMAP)
             | bit(self.carried.is_some(), CARRIED)
             | bit(self.stamps.is_some(), STAMPS)
-            | bit(self.flags != 0, FLAGS);
+            | bit(self.has_flags(), FLAGS);
         out.extend([KIND, fields]);
         out.extend(self.tag.to_be_bytes());
         if let Some(time) = self.time {
@@ -117,8 +123,9 @@ impl Extension {
         if let Some(stamps) = self.stamps {
             out.extend(stamps.to_be_bytes());
         }
-        if self.flags != 0 {
-            out.extend([self.flags, 0, 0, 0]);
+        if self.has_flags() {
+            out.extend([self.flags, 0]);
+            out.extend(self.data_bytes.to_be_bytes());
         }
         Ok(())
     }
@@ -158,7 +165,8 @@ impl Extension {
         if has(FLAGS) {
             let reserved = !(RETRANSMITTED | LAST_HOP | MARKED | CONTROL);
             extension.flags = cursor.with_reserved("flags", reserved)?;
-            cursor.zeros("flags", 3)?;
+            cursor.zeros("flags", 1)?;
+            extension.data_bytes = cursor.u16("size before trimming")?;
         }
         Ok(extension)
     }

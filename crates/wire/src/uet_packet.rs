@@ -120,7 +120,25 @@ pub(crate) fn encode_head(
         _ => {}
     }
     let behind = if matches!(packet.repr, Repr::Data { .. }) { payload.bytes.len() } else { 0 };
-    link::seal(out, link, entropy, (UDP_PORT, behind))
+    link::seal(out, link, entropy, (UDP_PORT, behind))?;
+    if let Repr::Trimmed { data_bytes, .. } = packet.repr {
+        let udp_at = at - UdpHeader::LEN;
+        let untrimmed = usize::from(data_bytes).saturating_sub(udp_at + FCS_BYTES).max(TRIMMED_BYTES);
+        out[udp_length(at)].copy_from_slice(&(untrimmed as u16).to_be_bytes());
+    }
+    Ok(())
+}
+
+/// The place of the UDP length, which trimming leaves unchanged. The PDS header begins at byte `at` of the frame.
+fn udp_length(at: usize) -> Range<usize> {
+    let from = at - UdpHeader::LEN + 4;
+    from..from + 2
+}
+
+/// The size on the wire that a trimmed packet had.
+fn untrimmed_bytes(bytes: &[u8], at: usize) -> u16 {
+    let length = bytes[udp_length(at)].iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
+    u16::try_from(at - UdpHeader::LEN + length + FCS_BYTES).unwrap_or(u16::MAX)
 }
 
 /// The semantic sublayer's header for this payload. The header begins at byte `at` of the frame.
@@ -252,7 +270,8 @@ pub(crate) fn decode<'a>(
             if matches!(link.dscp, TRIMMED_CLASS | TRIMMED_LAST_HOP_CLASS) {
                 let last_hop = link.dscp == TRIMMED_LAST_HOP_CLASS;
                 cursor = Cursor::new(bytes, range.end);
-                (pdc, Repr::trimmed(request.psn).with_msn(msn).with_last_hop(last_hop))
+                let trimmed = Repr::trimmed(request.psn).with_data_bytes(untrimmed_bytes(bytes, range.start));
+                (pdc, trimmed.with_msn(msn).with_last_hop(last_hop))
             } else {
                 let write = WriteRequest::read(&mut cursor)?;
                 offset = Some(write.offset);

@@ -64,6 +64,11 @@ fn number(repr: &Repr) -> u32 {
 }
 
 fn with_ticks(mut repr: Repr, headers: Headers, tick: Duration) -> Repr {
+    if let Repr::Trimmed { data_bytes, .. } = &mut repr
+        && !matches!(headers, Headers::Extended | Headers::Uet { .. })
+    {
+        *data_bytes = 0;
+    }
     match &mut repr {
         // Trimmed packets of DCP carry no time.
         Repr::Trimmed { sent_at, .. } if headers == Headers::Dcp => *sent_at = Time::ZERO,

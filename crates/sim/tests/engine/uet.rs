@@ -2,6 +2,7 @@
 //! published results.
 
 use super::support::*;
+use anabranch_sim::proto::TransportConfig;
 use anabranch_sim::proto::cc::{AckReport, CongestionControl, LossReport, Nscc, NsccConfig};
 use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
 use anabranch_sim::{Control, Duration, Registry, RunResult, Time, run};
@@ -123,6 +124,30 @@ fn an_incast_of_127_costs_nscc_many_more_retransmissions_than_rccc() {
         nscc.retransmissions,
         rccc.retransmissions
     );
+}
+
+/// The receiver grants as many bytes as were trimmed. A message of 500 B is a packet of 564 B, and 1,023 of them take
+/// 46 us. 580 of them are trimmed, whose credit takes 36 us. With credit for a full packet each it would take 200 us.
+#[test]
+fn an_incast_of_short_messages_gets_no_more_credit_than_it_has_bytes() {
+    let workload = "kind = \"incast\"\ndegree = 1023\ntarget = 0\nbytes = \"500B\"\n";
+    let run = on_fat_tree("uet-rccc", 1_024, "", workload).run;
+    assert!(run.trims > 500 && run.completion_us < 75.0, "{} trims, {} us", run.trims, run.completion_us);
+}
+
+/// The timeout of setup `uet-htsim` is fixed, and its ACKs count bytes.
+#[test]
+fn the_timeout_of_uet_htsim_does_not_double() {
+    let of_uet = |setup: &str| {
+        let text = scenario("\"uet-rccc\"", 16, "", &incast(1)).replace("uet-htsim", setup);
+        let scenario =
+            read_with(&Registry::new(), "test.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+        match &scenario.schemes[0].transport {
+            TransportConfig::Uet(config) => (config.rto_doublings, config.received_unit.0),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!([of_uet("uet-htsim"), of_uet("uet")], [(0, 1), (5, 256)]);
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn repr(
     let of_uet = any::<(u64, u32, u16, u16, i16, [bool; 3])>().prop_map(
         move |(received, bytes_received, out_of_order, base_offset, psn_offset, [a, b, c])| {
             match bytes_received % 4 {
-                0 => Repr::trimmed(psn).with_sent_at(sent_at).with_last_hop(a),
+                0 => Repr::trimmed(psn).with_sent_at(sent_at).with_last_hop(a).with_data_bytes(out_of_order),
                 1 => Repr::nack(psn).with_sent_at(sent_at).with_last_hop(a).with_mark(b),
                 2 => Repr::Probe { base: psn, sent_at, is_control: a },
                 _ => Repr::UetAck {

@@ -1,5 +1,5 @@
-//! Checks that the queue pairs of a workload have enough sequence numbers for all packets and requests that they
-//! carry.
+//! Checks that the queue pairs of a workload have enough sequence numbers for all packets, requests and pulls of what
+//! they carry.
 
 use crate::scenario::check::pfc::round_down;
 use crate::scenario::read::source_map::Origin;
@@ -7,9 +7,46 @@ use crate::scenario::read::table::fault;
 use anabranch_base::{Bytes, Diagnostic};
 use anabranch_engine::Scheme;
 use anabranch_proto::PathFacts;
+use anabranch_proto::transport::NumberSpace;
 use anabranch_workload::{Workload, WorkloadSpec};
 
-/// Rejects a workload in which a queue pair of `scheme` would run out of PSNs or of message sequence numbers (MSNs).
+/// The load of one message or of several on the first queue pair of a connection.
+#[derive(Clone, Copy, Default)]
+struct Carried {
+    packets: u64,
+    requests: u64,
+    /// Bytes on the wire.
+    bytes: u64,
+}
+
+impl Carried {
+    fn add(&mut self, more: Carried) {
+        self.packets = self.packets.saturating_add(more.packets);
+        self.requests = self.requests.saturating_add(more.requests);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+
+    /// The items for which a queue pair has too few numbers, in words, and its numbers.
+    fn beyond(&self, space: &NumberSpace) -> Option<(String, String)> {
+        let (requests, bytes) = (space.requests.map(|(most, _)| most), space.pulled_bytes);
+        match (requests, bytes) {
+            (Some(most), _) if self.requests > most => {
+                Some((format!("{} requests", self.requests), most.to_string()))
+            }
+            _ if self.packets > space.packets => {
+                Some((format!("{} packets", self.packets), space.packets.to_string()))
+            }
+            (_, Some(most)) if self.bytes > most => {
+                let has = format!("{most} bytes of credit, and as many of retransmissions");
+                Some((format!("{} bytes", self.bytes), has))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Rejects a workload in which a queue pair of `scheme` would run out of PSNs, of message sequence numbers (MSNs) or of
+/// numbers of pulls.
 pub(in crate::scenario) fn check(
     scheme: &Scheme,
     facts: &PathFacts,
@@ -18,33 +55,31 @@ pub(in crate::scenario) fn check(
     origin: &Origin,
 ) -> Result<(), Diagnostic> {
     let space = scheme.transport.number_space(scheme.cc.build(facts).window());
-    let payload = scheme.transport.framing().payload.0;
+    let framing = scheme.transport.framing();
+    let payload = framing.payload.0;
     let split = u64::from(scheme.qps);
     // The number of parts of a message is at most its number of bytes. The first queue pair of a connection carries a
     // part of each message, and no other queue pair carries a longer part.
     let of_first = |bytes: u64| {
-        let packets = bytes.div_ceil(bytes.clamp(1, split)).div_ceil(payload);
-        (packets, space.requests_of(packets))
+        let part = bytes.div_ceil(bytes.clamp(1, split));
+        let packets = part.div_ceil(payload);
+        let bytes = part.saturating_add(packets.saturating_mul(framing.header.0));
+        Carried { packets, requests: space.requests_of(packets), bytes }
     };
-    let mut carried = vec![(0_u64, 0_u64); workload.qps.len()];
+    let mut carried = vec![Carried::default(); workload.qps.len()];
     for (number, message) in workload.messages.iter().enumerate() {
-        let (packets, requests) = of_first(message.bytes);
-        let (all_packets, all_requests) = &mut carried[message.qp.index()];
-        *all_packets = all_packets.saturating_add(packets);
-        *all_requests = all_requests.saturating_add(requests);
-        let (wants, has, of) = match space.requests {
-            Some((most, _)) if *all_requests > most => (*all_requests, most, "requests"),
-            _ if *all_packets > space.packets => (*all_packets, space.packets, "packets"),
-            _ => continue,
-        };
+        let of_message = of_first(message.bytes);
+        let all = &mut carried[message.qp.index()];
+        all.add(of_message);
+        let Some((wants, has)) = all.beyond(&space) else { continue };
         let (path, key) = written_at(spec, workload, number);
-        let alone = *all_packets == packets;
+        let alone = all.packets == of_message.packets;
         let bytes = workload.messages[..number]
             .iter()
             .filter(|before| before.qp == message.qp)
             .fold(message.bytes, |sum, before| sum.saturating_add(before.bytes));
         let problem = format!(
-            "scheme {:?}: {} from host {} to host {} make {wants} {of} on a queue pair, at {} per packet, and it has numbers \
+            "scheme {:?}: {} from host {} to host {} make {wants} on a queue pair, at {} per packet, and it has numbers \
              for {has}",
             scheme.name,
             Bytes(bytes),
@@ -52,26 +87,35 @@ pub(in crate::scenario) fn check(
             workload.qps[message.qp.index()].dst,
             Bytes(payload),
         );
-        // The number of packets that a queue pair can carry if it carries a part of only one message.
-        let largest = match space.requests {
-            Some((most, largest)) => space.packets.min(most.saturating_mul(largest)),
-            None => space.packets,
-        };
-        let longest = round_down(Bytes(largest.saturating_mul(payload).saturating_mul(split)));
-        let parameter = |name: &str| format!("\"{}.{name}\"", scheme.name);
-        let more_qps = match scheme.qps < 64 {
-            true => format!("{} = {} below [set], or ", parameter("qps"), (2 * scheme.qps).min(64)),
-            false => String::new(),
-        };
-        let larger = format!("{more_qps}a larger {}", parameter("transport.payload"));
-        let help = match key {
-            Some(key) if alone => format!("{key} = \"{longest}\" or less, or {larger}"),
-            _ if alone => format!("messages of {longest} or less, or {larger}"),
-            _ => format!("messages that come to {longest} or less from one host to the other, or {larger}"),
-        };
+        let help = remedy(scheme, &space, key.filter(|_| alone), alone);
         return Err(fault(&origin.file, origin.place(&path), problem, Some(help.into())));
     }
     Ok(())
+}
+
+/// Ways to make do with the numbers of a queue pair. `key` sets the length of a message, and `alone` tells whether one
+/// message takes too many.
+fn remedy(scheme: &Scheme, space: &NumberSpace, key: Option<&str>, alone: bool) -> String {
+    let framing = scheme.transport.framing();
+    // The number of packets that a queue pair can carry if it carries a part of only one message.
+    let of_requests = space.requests.map_or(u64::MAX, |(most, largest)| most.saturating_mul(largest));
+    let of_pulls = space.pulled_bytes.map_or(u64::MAX, |most| most / (framing.payload.0 + framing.header.0));
+    let most = space.packets.min(of_requests).min(of_pulls);
+    let longest = round_down(Bytes(most.saturating_mul(framing.payload.0).saturating_mul(scheme.qps.into())));
+    let parameter = |name: &str| format!("\"{}.{name}\"", scheme.name);
+    let mut others = Vec::new();
+    if scheme.qps < 64 {
+        others.push(format!("{} = {} below [set]", parameter("qps"), (2 * scheme.qps).min(64)));
+    }
+    if most < of_pulls {
+        others.push(format!("a larger {}", parameter("transport.payload")));
+    }
+    let shorter = match key {
+        Some(key) => format!("{key} = \"{longest}\" or less"),
+        None if alone => format!("messages of {longest} or less"),
+        None => format!("messages that come to {longest} or less from one host to the other"),
+    };
+    std::iter::once(shorter).chain(others).collect::<Vec<_>>().join(", or ")
 }
 
 /// The path of the key that sets the length of a message, and the key itself if its value is a length.

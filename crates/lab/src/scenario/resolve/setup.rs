@@ -472,7 +472,7 @@ fn unknown(table: &Table, key: &str, name: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::resolve::scheme::builtin::built_in;
+    use crate::scenario::resolve::scheme::builtin::{SchemeListing, built_in, schemes};
 
     #[test]
     fn the_embedded_setups_are_sound() {
@@ -489,6 +489,40 @@ mod tests {
         let all = setups();
         let systems: Vec<&String> = all.iter().flat_map(|setup| &setup.systems).collect();
         assert!(systems.len() >= 6 && systems.iter().all(|name| built_in(name).is_some()), "{systems:?}");
+    }
+
+    /// The keys of the tables for one kind in a setup or one of its layers, as (part, table, key).
+    fn of_kinds(layer: &Fields) -> Vec<(&'static str, String, String)> {
+        let mut found = Vec::new();
+        for part in PARTS.into_iter().filter(|part| *part != "fabric") {
+            for (table, node) in table_at(layer, part).into_iter().flatten() {
+                let Item::Table(keys) = &node.item else { continue };
+                found.extend(keys.keys().map(|key| (part, table.clone(), key.clone())));
+            }
+        }
+        let layers = LAYERS.iter().filter_map(|name| table_at(layer, name));
+        found.into_iter().chain(layers.flat_map(of_kinds)).collect()
+    }
+
+    /// A scheme wins over a setup, so that a key for one kind has no effect if every scheme of that kind sets it.
+    #[test]
+    fn no_key_for_a_kind_is_overridden_by_every_scheme_of_that_kind() {
+        for (setup, text) in BUILT_IN {
+            for (part, table, key) in of_kinds(&document::parse(setup, text).unwrap()) {
+                let kind = table.strip_suffix("-credit").unwrap_or(&table);
+                let leaves_it_to_the_setup = |listing: SchemeListing| {
+                    let fields = table_at(&built_in(listing.name).unwrap().parts, part).unwrap();
+                    let of_kind = fields["kind"].value().as_str() == Some(kind);
+                    let is_meant = of_kind && (kind == table || fields.contains_key("credit"));
+                    is_meant
+                        && fields.get(&key).is_none_or(|node| node.value().to_string().starts_with("\"+"))
+                };
+                assert!(
+                    schemes().into_iter().any(leaves_it_to_the_setup),
+                    "{setup}: no scheme takes {part}.{table}.{key}"
+                );
+            }
+        }
     }
 
     #[test]

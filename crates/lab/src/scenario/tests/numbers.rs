@@ -59,6 +59,23 @@ fn every_kind_of_workload_is_blamed_where_its_length_is_written() {
     assert_eq!(at(listed), "s.toml:16:1:");
 }
 
+/// Pulls of Ultra Ethernet are numbered in units of 256 B with 32 bits, of which half are left for retransmissions.
+#[test]
+fn a_queue_pair_under_credit_has_numbers_for_so_many_bytes() {
+    let workload = "kind = \"permutation\"\nbytes = \"2TB\"";
+    is_fine("uet-nscc", workload);
+    for scheme in ["uet-rccc", "uet-both"] {
+        let expected = format!(
+            "s.toml:9:1: scheme {scheme:?}: 2TB from host 0 to host 2 make 2031326480704 bytes on a queue pair, at 4086B per \
+             packet, and it has numbers for 549755813632 bytes of credit, and as many of retransmissions\n  write: \
+             bytes = \"541GB\" or less, or \"{scheme}.qps\" = 2 below [set]"
+        );
+        assert_eq!(said(scheme, workload), expected);
+        is_fine(scheme, "kind = \"permutation\"\nbytes = \"541GB\"");
+        is_fine(scheme, &format!("{workload}\n[set]\n\"{scheme}.qps\" = 4"));
+    }
+}
+
 /// DCP's request numbers have 24 bits, and a short counter divides a message into many requests.
 #[test]
 fn a_queue_pair_has_numbers_for_so_many_requests() {

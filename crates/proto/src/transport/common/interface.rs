@@ -198,12 +198,15 @@ pub struct NumberSpace {
     /// The number of MSNs, and the least number of packets in a request that is not the last of its message. None for
     /// transports that do not number requests.
     pub requests: Option<(u64, u64)>,
+    /// Number of bytes on the wire for which the numbers of pulls suffice. None for transports whose pulls do not count
+    /// bytes.
+    pub pulled_bytes: Option<u64>,
 }
 
 impl NumberSpace {
     /// A number space with PSNs only.
     pub(in crate::transport) fn of_packets(packets: u64) -> NumberSpace {
-        NumberSpace { packets, requests: None }
+        NumberSpace { packets, requests: None, pulled_bytes: None }
     }
 
     /// An upper bound on the number of requests into which a message of `packets` packets is split. It is 1 for

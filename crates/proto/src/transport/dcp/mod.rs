@@ -80,7 +80,8 @@ impl TransportProperties for DcpConfig {
 
     fn number_space(&self, window: u64) -> NumberSpace {
         let least = Requests::new(self, window).least();
-        NumberSpace { packets: u64::from(u32::MAX), requests: Some((u64::from(Msn::LIMIT), least.into())) }
+        let requests = Some((u64::from(Msn::LIMIT), least.into()));
+        NumberSpace { requests, ..NumberSpace::of_packets(u64::from(u32::MAX)) }
     }
 
     fn request_packets(&self, window: u64, message: u64) -> Option<u64> {

@@ -31,7 +31,8 @@ parameters! {
         #[param(AboveZero; example = "16KiB"; source = "UET 1.0.3, section 3.5: 16 KiB, at most 32 KiB")]
         pub sack_bytes: Bytes,
         /// The unit in which ACKs count received bytes.
-        #[param(Bytes(1)..=Bytes(4_096); example = "256B"; source = "UET 1.0.3, section 3.6.9; uet-htsim: 1")]
+        #[serde(default = "received_unit")]
+        #[param(Bytes(1)..=Bytes(4_096); example = "1B"; source = "UET 1.0.3, section 3.6.9; uet-htsim: 1"; default = "256B")]
         pub received_unit: Bytes,
         /// Number of PSNs, from the lowest unacknowledged one on, that may be in flight (MPR).
         #[param(128..=32_640; example = 1_024; source = "UET 1.0.3, section 3.5: 8 times 128")]
@@ -41,7 +42,8 @@ parameters! {
         pub rto: Span,
         /// Largest number of times that the timeout of a packet doubles. It doubles with each retransmission of the
         /// packet. UET gives up after five retransmissions; here the last timeout is repeated.
-        #[param(0..=16; example = 5; source = "UET 1.0.3, section 3.5; uet-htsim: 0")]
+        #[serde(default = "rto_doublings")]
+        #[param(0..=16; example = 0; source = "UET 1.0.3, section 3.5; uet-htsim: 0"; default = 5)]
         pub rto_doublings: u32,
         /// Packets are inferred lost once this many packets have arrived out of order. With 0, a gap never means loss.
         #[serde(default, skip_serializing_if = "is_default")]
@@ -63,6 +65,14 @@ parameters! {
         #[param(table)]
         pub credit: Option<CreditConfig>,
     }
+}
+
+fn received_unit() -> Bytes {
+    Bytes(256)
+}
+
+fn rto_doublings() -> u32 {
+    5
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

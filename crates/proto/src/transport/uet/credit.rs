@@ -64,6 +64,9 @@ impl CreditConfig {
 /// The unit of credit in bytes.
 const UNIT: u64 = 256;
 
+/// Bytes that a queue pair may send once. Pulls have numbers for twice as many, since retransmissions are pulled too.
+pub(super) const PULLED_BYTES: u64 = (u32::MAX as u64 / 2) * UNIT;
+
 fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
@@ -171,7 +174,8 @@ pub(super) struct Grants {
     is_queued: bool,
     repeats: bool,
     most: u32,
-    packet: u32,
+    /// Bytes by which the units for trimmed packets exceed these packets. They are fewer than a unit.
+    spare: u32,
     ev: u16,
     answers: Answers,
 }
@@ -184,7 +188,7 @@ impl Grants {
             is_queued: false,
             repeats: false,
             most: u32::try_from(config.grant.on(facts).0 / UNIT).unwrap_or(u32::MAX).max(1),
-            packet: units(facts.packet.0),
+            spare: 0,
             ev: 0,
             answers: Answers::new(ends, control),
         }
@@ -195,9 +199,12 @@ impl Grants {
         self.target = self.target.max(target);
     }
 
-    /// Handles a trimmed packet, whose payload must be pulled once more.
-    pub fn handle_trim(&mut self, target: u32) {
-        self.target = self.target.max(target).saturating_add(self.packet);
+    /// Handles a trimmed packet of `bytes` bytes, which must be pulled once more. The units for all trimmed packets
+    /// together are rounded up, not those for each.
+    pub fn handle_trim(&mut self, target: u32, bytes: u16) {
+        let missing = u32::from(bytes).saturating_sub(self.spare);
+        self.spare = self.spare + missing.next_multiple_of(UNIT as u32) - u32::from(bytes);
+        self.target = self.target.max(target).saturating_add(missing.div_ceil(UNIT as u32));
     }
 
     /// If the requested demand was granted already, the last pull is repeated, since it may have been lost.
@@ -238,28 +245,53 @@ mod tests {
     use super::*;
     use anabranch_base::{HostId, QpId, Rate};
 
-    /// A message of ten packets, which the speculative credit of 62 packets covers. The first answer cancels that
-    /// credit, so that the source announces at least one packet as long as it has data (uet-htsim).
-    #[test]
-    fn a_short_message_announces_a_packet_while_it_speculates() {
+    const CONFIG: CreditConfig = CreditConfig {
+        window: Size::Packets(62.0),
+        rate: Pace::Line(0.99),
+        grant: Size::Packets(4.0),
+        follows_fabric: false,
+        least_share: 0.01,
+    };
+
+    fn facts(packet: u64) -> PathFacts {
         let rate = Rate::from_gbps(100);
-        let packet = 4_150;
-        let facts = PathFacts {
+        PathFacts {
             base_rtt: Duration::from_us(14),
             bdp: Bytes(175_000),
             packet: Bytes(packet),
             line_rate: rate,
             port_rate: rate,
             queue: Bytes(0),
-        };
-        let config = CreditConfig {
-            window: Size::Packets(62.0),
-            rate: Pace::Line(0.99),
-            grant: Size::Packets(4.0),
-            follows_fabric: false,
-            least_share: 0.01,
-        };
-        let mut credit = Credit::new(&config, &facts, Duration::from_us(100));
+        }
+    }
+
+    fn grants(packet: u64) -> Grants {
+        let ends = Ends { qp: QpId(0), src: HostId(0), dst: HostId(1) };
+        Grants::new(&CONFIG, &facts(packet), ends, Bytes(64))
+    }
+
+    /// A trimmed packet of 564 B takes three units of 256 B, and a packet of 4150 B takes 16.2: five of them take 82, not
+    /// five times 17. A trimmed packet that the spare bytes of the others cover takes none.
+    #[test]
+    fn trimmed_packets_add_their_bytes_to_the_demand() {
+        let mut short = grants(4_150);
+        short.handle_trim(0, 564);
+        assert_eq!(short.target, 3);
+        let mut long = grants(4_150);
+        (0..5).for_each(|_| long.handle_trim(0, 4_150));
+        assert_eq!(long.target, units(5 * 4_150));
+        long.handle_trim(0, 242);
+        assert_eq!((long.target, units(5 * 4_150 + 242)), (82, 82));
+        long.handle_trim(100, 1);
+        assert_eq!(long.target, 101);
+    }
+
+    /// A message of ten packets, which the speculative credit of 62 packets covers. The first answer cancels that
+    /// credit, so that the source announces at least one packet as long as it has data (uet-htsim).
+    #[test]
+    fn a_short_message_announces_a_packet_while_it_speculates() {
+        let packet = 4_150;
+        let mut credit = Credit::new(&CONFIG, &facts(packet), Duration::from_us(100));
         credit.spend(packet as u16);
         assert_eq!(credit.target(9 * packet, packet), units(packet), "with credit left");
         assert_eq!(credit.target(0, packet), 0, "nothing waits");
@@ -267,8 +299,7 @@ mod tests {
         assert_eq!(credit.target(0, packet), 0, "nothing waits, and no credit is left");
         credit.handle_answer(Time::ZERO);
         assert_eq!(credit.target(9 * packet, packet), units(9 * packet));
-        let ends = Ends { qp: QpId(0), src: HostId(0), dst: HostId(1) };
-        let mut grants = Grants::new(&config, &facts, ends, Bytes(64));
+        let mut grants = grants(packet);
         grants.handle_target(1_000);
         assert_eq!(grants.pull().map(|pull| pull.bytes), Some(64 * 256), "four packets, rounded down");
     }

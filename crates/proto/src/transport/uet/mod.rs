@@ -26,6 +26,8 @@ use crate::transport::{
 use crate::{PathFacts, Span, StateField};
 use anabranch_base::Bytes;
 
+use credit::PULLED_BYTES;
+
 pub use config::UetConfig;
 pub use credit::CreditConfig;
 pub use receiver::UetReceiver;
@@ -89,7 +91,8 @@ impl TransportProperties for UetConfig {
 
     /// More than `MAX_SPAN` PSNs below 2^32 stay unused, so that the PSNs in flight never wrap.
     fn number_space(&self, _window: u64) -> NumberSpace {
-        NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1)
+        let psns = NumberSpace::of_packets(u64::from(u32::MAX) - u64::from(MAX_SPAN) - 1);
+        NumberSpace { pulled_bytes: self.credit.as_ref().map(|_| PULLED_BYTES), ..psns }
     }
 
     fn ack_interval(&self, window: u64) -> AckInterval {

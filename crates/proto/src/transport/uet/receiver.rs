@@ -155,11 +155,11 @@ impl Receiver for UetReceiver {
                 }
                 if is_fresh { self.open.count(message, message_packets) } else { None }
             }
-            Repr::Trimmed { psn, sent_at, last_hop, msn } => {
+            Repr::Trimmed { psn, sent_at, last_hop, msn, data_bytes } => {
                 let is_duplicate = self.arrivals.contains(psn);
                 match &mut self.grants {
                     Some(grants) if is_duplicate => grants.handle_target(msn.pull_target()),
-                    Some(grants) => grants.handle_trim(msn.pull_target()),
+                    Some(grants) => grants.handle_trim(msn.pull_target(), data_bytes),
                     None => {}
                 }
                 let cause = Cause::new(packet, sent_at);

@@ -2,7 +2,7 @@
 
 use super::{CONTROL, UetEnds};
 use crate::pair::run::Receiving;
-use crate::pair::schedule::{ACK, ENDS, PACKET, Planned, QP, SENDER, Schedule, message_id};
+use crate::pair::schedule::{ACK, ENDS, Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Rate, Time};
 use anabranch_proto::transport::{Pull, PullPacer, Receiver as _, UetReceiver};
 use anabranch_proto::{Packet, Repr};
@@ -30,6 +30,8 @@ pub struct CheckedReceiver {
     rate: Rate,
     /// The sender's demand, in units of 256 B.
     demanded: u64,
+    /// Bytes of the trimmed packets that had not arrived before.
+    cut_off: u64,
     /// The credit that has been granted, in units of 256 B.
     granted: u64,
     /// The time of the last pull, and the bytes that it granted.
@@ -57,6 +59,7 @@ impl CheckedReceiver {
             pacer: config.credit.as_ref().map(|credit| PullPacer::at_rate(credit.rate.on(&facts))),
             rate: config.credit.as_ref().map_or(Rate(1), |credit| credit.rate.on(&facts)),
             demanded: 0,
+            cut_off: 0,
             granted: 0,
             last_pull: None,
             last_ev: None,
@@ -178,7 +181,11 @@ impl Receiving for CheckedReceiver {
             Repr::Data { msn, .. } => [msn.pull_target().into(), 0],
             // Payload that was cut off has to be pulled once more, unless it has already arrived.
             Repr::Trimmed { psn, msn, .. } if self.has(psn) => [msn.pull_target().into(), 0],
-            Repr::Trimmed { msn, .. } => [msn.pull_target().into(), PACKET.div_ceil(256)],
+            Repr::Trimmed { msn, data_bytes, .. } => {
+                let before = self.cut_off.div_ceil(256);
+                self.cut_off += u64::from(data_bytes);
+                [msn.pull_target().into(), self.cut_off.div_ceil(256) - before]
+            }
             Repr::Rts { target } => [target.into(), 0],
             _ => [0, 0],
         };

@@ -32,7 +32,7 @@ pub(in crate::scenario) struct Draft {
     /// If this is none, the paths are determined when the scheme is put on a setup.
     own: Option<Vec<String>>,
     /// The value of `qps`, and the parts.
-    parts: Fields,
+    pub parts: Fields,
     /// The settings in the scheme's table, which apply with every setup.
     set: Vec<Setting>,
     /// The parts of the league in which the scheme takes part. The parts that its base names do not count.
