@@ -271,8 +271,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "write a whole number above 0".to_owned())
 }
 
-/// `reproduce --unsaid` runs all combinations of unspecified values if there are at most this many combinations and at
-/// most this many different runs.
+/// `reproduce --unsaid` runs all combinations of unspecified values if neither they nor their runs are more than this.
 pub const MOST_RUNS_TOGETHER: usize = 512;
 
 fn reproduce_help() -> String {

@@ -184,8 +184,8 @@ impl FigureFile {
     }
 }
 
-/// The figure with the outcomes of its claims, as they follow from the results `set`. `sizes` and `unsaid` are left
-/// empty.
+/// The figure with the outcomes of its claims, as they follow from the results `set`. The sizes of runs and the
+/// table of unspecified values are left empty.
 ///
 /// # Errors
 /// A claim itself is wrong.
