@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The routing mode of the fabric, and the programs that [`ProgramPlan::switch`] gives to the switches.
+/// The routing mode of the fabric, and the programs of the switches.
 pub struct ProgramPlan {
     routing: RoutingMode,
     attached: Vec<Option<AnyProgram>>,
