@@ -1586,8 +1586,8 @@ class LbBitmap(_LbBitmapNeeded, total=False):
     remembered: Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no
         penalty, except under `uet` and `mrc`, which report the entropy value of the lost packet. (count, 0 to 65536;
         needed)
-    skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
-        0 to 1; default: `1.0`)
+    skip_limit: Share of the entropy values. While more than this share have a penalty, no entropy value is skipped.
+        (number, 0 to 1; default: `1.0`)
     decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
         first, each; default: `"first"`)
     """
@@ -1665,7 +1665,7 @@ class LbAckClock(TypedDict):
     """Each packet takes the entropy value of the ACK that clocks it out.
 
     kind: The kind of this part. (needed)
-    evs: Number of entropy values among which a packet that no ACK clocks out draws its own. (count, 1 to 65536;
+    evs: Number of entropy values from which a packet draws at random if no ACK clocks it out. (count, 1 to 65536;
         needed)
     """
 
@@ -1754,8 +1754,8 @@ class LbSettings(TypedDict, total=False):
     remembered: Number of sent packets whose entropy values are recorded for timeouts. With 0, timeouts add no
         penalty, except under `uet` and `mrc`, which report the entropy value of the lost packet. (count, 0 to 65536;
         default: that of the base)
-    skip_limit: Share of the entropy values. While more of them have a penalty, no entropy value is skipped. (number,
-        0 to 1; default: that of the base)
+    skip_limit: Share of the entropy values. While more than this share have a penalty, no entropy value is skipped.
+        (number, 0 to 1; default: that of the base)
     decay: Penalties that a packet reduces by one: of the `first` entropy value that it skips, or of `each`. (choice,
         first, each; default: that of the base)
     active: Number of entropy values that are in use. Each plane has an equal part, and the others are backups.
@@ -2040,7 +2040,8 @@ class ProgramBicc(_ProgramBiccNeeded, total=False):
     scope: Scope of the window and of the queue. (choice, destination, switch; default: `"destination"`)
     clear_marks: Whether the near-source loop clears the mark of packets that leave the data centre. (flag; default:
         `false`)
-    ecn: Whether the queues of packets that the window delays mark packets (ECN) as ports do. (flag; default: `false`)
+    ecn: Whether packets are marked (ECN) in the queues of delayed packets, as in the queues of ports. (flag; default:
+        `false`)
     ecn_kmin: Bytes in a queue of delayed packets above which packets are marked with a probability that rises from 0.
         (bytes; default: `"400KB"`)
     ecn_kmax: Bytes in a queue of delayed packets above which every packet is marked. (bytes; default: `"1600KB"`)
@@ -2187,8 +2188,8 @@ class ProgramSettings(TypedDict, total=False):
     release: Time after which a packet without any feedback is no longer counted as in flight. (time, rtt or
         rtt+queue, above 0; default: that of the base)
     scope: Scope of the window and of the queue. (choice, destination, switch; default: that of the base)
-    ecn: Whether the queues of packets that the window delays mark packets (ECN) as ports do. (flag; default: that of
-        the base)
+    ecn: Whether packets are marked (ECN) in the queues of delayed packets, as in the queues of ports. (flag; default:
+        that of the base)
     ecn_kmin: Bytes in a queue of delayed packets above which packets are marked with a probability that rises from 0.
         (bytes; default: that of the base)
     ecn_kmax: Bytes in a queue of delayed packets above which every packet is marked. (bytes; default: that of the
