@@ -17,7 +17,15 @@ pub fn lines(topology: &Topology) -> String {
         );
         if let Some(nvlink) = servers.nvlink {
             let (rate, latency) = (nvlink.rate.about(), nvlink.latency);
-            let _ = writeln!(text, "nvlink     {rate} of a GPU in each direction, {latency} from GPU to GPU");
+            let of_first = (0..count).filter(|server| servers.domain_of(*server) == 0).count() as u32;
+            let domain = match of_first {
+                0 | 1 => String::new(),
+                _ => format!(", in domains of {of_first} servers, which are {} GPUs", of_first * of_each),
+            };
+            let _ = writeln!(
+                text,
+                "nvlink     {rate} of a GPU in each direction, {latency} from GPU to GPU{domain}"
+            );
         }
     }
     let planes = topology.plane_count();

@@ -28,6 +28,24 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// A note where the bus bandwidth falls from one size to the next because NCCL's model chose another algorithm.
+    pub(crate) fn note(&self) -> Option<String> {
+        let algorithm = |line: &Line| line.chosen.as_ref()?.split(", ").next().map(str::to_owned);
+        self.lines.windows(2).find_map(|pair| {
+            let [Line { bytes: before, means: [.., high], .. }, Line { bytes, means: [.., low], .. }] = pair
+            else {
+                return None;
+            };
+            let (one, other) = (algorithm(&pair[0])?, algorithm(&pair[1])?);
+            (low < high && one != other).then(|| {
+                format!(
+                    "busbw falls from {before} to {bytes} B since NCCL's model chose {other} there; \
+                     algorithm = \"{one}\" has that one at every size."
+                )
+            })
+        })
+    }
+
     pub(crate) fn chooses(&self) -> bool {
         self.lines.iter().any(|line| line.chosen.is_some())
     }
@@ -80,6 +98,7 @@ pub(crate) fn bandwidth_tables(set: &ResultSet) -> String {
             let _ = writeln!(text, "{bytes:>14} {time:>14.2} {algbw:>14.2} {busbw:>14.2}{chosen}");
         }
     }
+    tables.iter().filter_map(Table::note).for_each(|note| text.push_str(&format!("{note}\n")));
     if !tables.is_empty() {
         let _ = writeln!(text, "{}", CAVEAT.join("\n"));
     }
@@ -143,6 +162,13 @@ pub(crate) mod tests {
         assert!(text.contains("busbw (GB/s)  chosen by NCCL's model\n"), "{text}");
         let of_size = text.lines().find(|line| line.contains(" 1048576 ")).unwrap();
         assert!(of_size.ends_with("  allreduce-ring, LL"), "{text}");
+        set.jobs[0].algorithm = "allreduce-nccl: allreduce-double-binary-tree, Simple".to_owned();
+        assert!(!bandwidth_tables(&set).contains("falls"));
+        set.jobs[0].busbw_gbytes_per_sec = Some(1.0);
+        let note = "\nbusbw falls from 1048576 to 16777216 B since NCCL's model chose allreduce-double-binary-tree there; \
+                    algorithm = \"allreduce-ring\" has that one at every size.\nGPU kernels";
+        let text = bandwidth_tables(&set);
+        assert!(text.contains(note), "{text}");
     }
 
     #[test]

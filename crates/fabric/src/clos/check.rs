@@ -73,7 +73,12 @@ pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
         return Err(TopologyError::shape("gpus", Problem::with_value(message, spec.nics)));
     }
     check_server(spec)?;
-    divides("nvlink_domain", spec.nvlink_domain, spec.servers, "servers do not fill NVLink domains of")
+    divides(
+        "nvlink_domain",
+        spec.nvlink_domain,
+        spec.servers,
+        "servers do not fill NVLink domains, which count servers, of",
+    )
 }
 
 fn check_server(spec: &ClosSpec) -> Result<(), TopologyError> {

@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
         let (word, index) = switch.split_once(':').ok_or_else(unknown_form)?;
         let kind = parse_switch_set(word).ok_or_else(|| unnamed(text))?;
         let (side, port) = match side.split_once(':') {
-            Some((side, port)) => (side, Some(parse_index(port)?)),
+            Some((side, port)) => (side, Some(port)),
             None => (side, None),
         };
         let up = match side {
@@ -51,6 +51,7 @@ pub(super) fn parse(text: &str) -> Result<Form, Problem> {
             "down" => false,
             _ => return Err(unknown_form()),
         };
+        let port = port.map(parse_index).transpose()?;
         return Ok(Form::Ports { switch: (kind, parse_index(index)?), up, port });
     }
     let (word, rest) = match text.split_once(':') {
@@ -97,6 +98,7 @@ fn parse_of_cluster(text: &str) -> Option<Result<Form, Problem>> {
     is_known.then(|| match (word, rest) {
         ("host-links" | "nic-links", rest) => parse_host_links(rest),
         (_, None) => Err(unknown_form()),
+        ("rail", Some(rest)) if rest.contains('/') => Err(unknown_form()),
         ("rail", Some(rest)) => Ok(Form::Rail(parse_index(rest)?)),
         ("plane", Some(rest)) => parse_of_plane(rest),
         (_, Some(rest)) => {

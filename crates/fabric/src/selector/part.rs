@@ -38,6 +38,13 @@ pub(super) fn part_of_cluster(text: &str, topology: &Topology, links: bool) -> O
             let tor = topology.node_name(*rail_tors(topology, rail).ok()?.get(tor as usize)?);
             Some(if links { format!("{tor}/up") } else { tor })
         }
+        [("rail", rail), ("plane", plane)] | [("plane", plane), ("rail", rail)] => {
+            let tors = rail_tors(topology, rail).ok()?;
+            let names = tors.iter().map(|tor| topology.node_name(*tor));
+            let in_plane = names.filter(|name| name.starts_with(&format!("plane:{plane}/")));
+            let [ref tor] = in_plane.collect::<Vec<_>>()[..] else { return None };
+            Some(if links { format!("{tor}/down") } else { tor.clone() })
+        }
         _ if !links => None,
         [("plane", plane), ref nic @ ..] => of_port(nic_named(nic, servers)?, Some(plane), topology),
         [ref nic @ .., ("port" | "plane", port)] => of_port(nic_named(nic, servers)?, Some(port), topology),

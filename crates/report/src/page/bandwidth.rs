@@ -38,6 +38,9 @@ pub(super) fn section(set: &ResultSet) -> String {
             );
         }
         html.push_str("</tbody></table></div>");
+        if let Some(note) = table.note() {
+            let _ = write!(html, "<p class=\"note\">{}</p>", escape(&note));
+        }
     }
     html + &format!("<p class=\"note\">{}</p></section>\n", CAVEAT.join(" "))
 }

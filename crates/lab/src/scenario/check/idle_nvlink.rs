@@ -121,6 +121,9 @@ impl IdleNvLink {
                     2 * of_domain
                 )
             }
+            None if of_domain > all.map_or(0, |all| all.gpus_of(0).len()) => format!(
+                "more servers below [topology], or a smaller nvlink_domain, which counts servers: its {of_domain} GPUs are all"
+            ),
             None => "more servers below [topology]".to_owned(),
         };
     }
@@ -243,10 +246,16 @@ mod tests {
         }
         let domain = format!("{nvlink}\nnvlink_domain = 2");
         let [warning] = &warnings(&domain, &tests(""))[..] else { panic!("one warning") };
-        assert!(warning.ends_with("more servers below [topology]"), "{warning}");
+        assert!(
+            warning.ends_with(
+                "more servers below [topology], or a smaller nvlink_domain, which counts servers: its 16 GPUs are all"
+            ),
+            "{warning}"
+        );
         let own = tests("ranks = 4").replace("{}", "{ ranks = 4, link = \"2.4Tbps\" }");
-        let [warning] = &warnings("", &own)[..] else { panic!("one warning") };
-        assert!(warning.ends_with("more ranks below [workload] than the 4 of a server"), "{warning}");
+        let found = warnings("", &own);
+        let said = "more ranks below [workload] than the 4 of a server";
+        assert!(found.iter().any(|warning| warning.ends_with(said)), "{found:?}");
         let both = format!("{}\n[sweep]\n\"workload.ranks\" = [8, 16]", tests("ranks = 8"));
         assert_eq!(warnings(nvlink, &both), [""; 0]);
     }

@@ -13,6 +13,7 @@ mod measures;
 pub(in crate::scenario) mod no_effect;
 mod nvlink_rates;
 mod one_port;
+mod other_meaning;
 pub(in crate::scenario) mod packet_numbers;
 pub(in crate::scenario) mod pfc;
 pub(in crate::scenario) mod queue_checks;
@@ -31,6 +32,7 @@ use self::losses::RareLoss;
 use self::no_effect::WithoutEffect;
 use self::nvlink_rates::NvLinkRates;
 use self::one_port::OnePort;
+use self::other_meaning::OtherMeaning;
 use self::pfc::round_up;
 use self::queue_checks::IdleQueues;
 use self::timeout_checks::TooShort;
@@ -91,6 +93,7 @@ struct Checks {
     unlike: UnlikeHosts,
     idle_nvlink: IdleNvLink,
     nvlink_rates: NvLinkRates,
+    other_meaning: OtherMeaning,
     cut_off: CutOff,
     one_port: OnePort,
     rare_failures: BTreeMap<usize, Diagnostic>,
@@ -112,6 +115,7 @@ impl Checks {
             self.unlike.warnings(origin),
             self.idle_nvlink.warnings(origin),
             self.nvlink_rates.warnings(origin),
+            self.other_meaning.warnings(scenario, origin),
             self.cut_off.warnings(origin),
             self.one_port.warnings(origin),
             self.rare_failures.into_values().collect(),
@@ -255,6 +259,7 @@ impl Scenario {
         checks.unlike.look(step.workload, &ground.topology);
         checks.idle_nvlink.look(step.workload, workload, &ground.topology);
         checks.nvlink_rates.look(step.topology, step.workload);
+        checks.other_meaning.look(step.topology, step.workload, &ground.topology);
         checks.without.look_at_workload(step.workload, workload, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);

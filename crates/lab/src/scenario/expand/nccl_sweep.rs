@@ -3,6 +3,7 @@
 use crate::scenario::expand::sweep::Step;
 use crate::scenario::keys;
 use crate::scenario::read::document::{Fields, Item, Node};
+use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::Table;
 use crate::scenario::resolve::no_algorithm;
 use crate::scenario::resolve::workload::{NCCL_TESTS, named_by_nccl, of_nccl_algo};
@@ -132,4 +133,24 @@ fn sizes(table: &Table) -> Result<Vec<Bytes>, Diagnostic> {
         return Err(table.wrong("step_bytes", message, Fix::set("step_bytes", format!("\"{step}\""))));
     }
     Ok(sizes)
+}
+
+/// A warning if no size is `max_bytes`, so that the last one is below it.
+pub(in crate::scenario) fn left_out(origin: &Origin) -> Option<Diagnostic> {
+    let table = Table::open(&origin.file, "[workload]", origin.section("workload")?).ok()?;
+    table.get::<String>("kind").ok().flatten().filter(|kind| kind == NCCL_TESTS)?;
+    let most = size(&table, "max_bytes").ok()??;
+    let last = *sizes(&table).ok()?.last()?;
+    if last == most {
+        return None;
+    }
+    let next = match size(&table, "step_bytes").ok()? {
+        Some(step) => last.0.checked_add(step.0)?,
+        None => last.0.checked_mul(table.get("factor").ok()?.unwrap_or(2))?,
+    };
+    let message =
+        format!("the last size is {last}, since the next one is {} and above max_bytes, {most}", Bytes(next));
+    let is_near = next - most.0 <= most.0 - last.0;
+    let instead = if is_near { Bytes(next) } else { last };
+    Some(table.wrong("max_bytes", message, Fix::set("max_bytes", format!("\"{instead}\""))))
 }

@@ -6,6 +6,7 @@ use crate::scenario::read::key_path::{Setting, ZIP, as_toml, leaves, put, whole_
 use crate::scenario::read::table::{Table, fault, nearest};
 use crate::scenario::read::value::as_list;
 use crate::scenario::resolve::scheme::catalog::Registry;
+use crate::scenario::schema::nccl_words;
 use crate::scenario::schema::parameter_path::{self, Meant, takes_values};
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Rate};
@@ -32,6 +33,9 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, Diagnostic> {
             let value = node.value();
             let part =
                 parameter_path::is_part(key).then(|| Meant { path: key.to_owned(), takes_value: true });
+            if let Some(fix) = nccl_words::of_setting(key, &value) {
+                return Err(fault(file, node.at, message, Some(fix)));
+            }
             let meant = part.or_else(|| parameter_path::path_of(key, std::slice::from_ref(&value)));
             let help = match meant {
                 Some(meant) => meant.of_all_schemes(&value),

@@ -216,7 +216,13 @@ impl<'a> Table<'a> {
             None => {
                 let words = known.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>();
                 let place = if self.name.is_empty() { "the scenario" } else { &self.name };
-                let help = Fix::text(format!("{key} = one of {}", words.join(", ")));
+                let by_type = self.node("type").map(Node::value).filter(|_| key == "kind");
+                let by_type =
+                    by_type.filter(|value| known.iter().any(|(word, _)| value.as_str() == Some(word)));
+                let help = match by_type {
+                    Some(word) => Fix::text(format!("kind = {word} in place of type")),
+                    None => Fix::text(format!("{key} = one of {}", words.join(", "))),
+                };
                 let error = fault(self.file, self.at, format!("{place} has no {key:?}"), Some(help));
                 return Err(Diagnostic { code: Code::MissingKey, ..error });
             }

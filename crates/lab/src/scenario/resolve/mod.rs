@@ -5,6 +5,7 @@ mod cluster;
 pub(in crate::scenario) mod fabric_values;
 mod link_names;
 pub(in crate::scenario) mod no_algorithm;
+pub(in crate::scenario) mod other_tools;
 pub(in crate::scenario) mod rest;
 pub(in crate::scenario) mod scheme;
 mod server;

@@ -19,6 +19,12 @@ pub(in crate::scenario) fn error(table: &Table, key: &str, written: &str) -> Opt
             let error = table.wrong(key, format!("unknown algorithm {written:?}"), fix);
             return Some(Diagnostic { code: Code::UnknownName, ..error });
         }
+        ("alltoallv" | "all2allv" | "dispatch" | "combine" | "moe", "algorithm") => {
+            "algorithm = \"alltoall\", whose blocks are equal; a trace (kind = \"trace\") has blocks of any size"
+        }
+        ("alltoallv" | "all2allv" | "dispatch" | "combine", "operation") => {
+            "operation = \"alltoall\", whose blocks are equal"
+        }
         ("pat" | "allgatherpat", "algorithm") => "algorithm = \"allgather-ring\"",
         ("reducescatterpat", "algorithm") => "algorithm = \"reducescatter-ring\"",
         ("gather", _) => "kind = \"incast\", in which many hosts send to one",

@@ -7,7 +7,7 @@ use crate::scenario::read::table::{Table, example};
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::{FaultKind, FaultSpec, Limits, MeasureSpec, Series, Several};
-use anabranch_fabric::GroupBy;
+use anabranch_fabric::{GroupBy, Selector};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -182,9 +182,12 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
         let value = node.value();
-        // A value with one of these characters most likely names links, although `plane:2/tor:0` names a switch. A
-        // value that contains none of them may be the name of a switch.
-        let a_switch = value.as_str().filter(|name| !name.contains(['/', '-', '>']) && *name != "all");
+        // A text that is no selector may be another name of a switch, unless it has one of these characters.
+        let is_switch = |name: &&str| match Selector::parse(name) {
+            Ok(selector) => selector.names_switches(),
+            Err(_) => !name.contains(['/', '-', '>']),
+        };
+        let a_switch = value.as_str().filter(is_switch);
         let help = match a_switch {
             Some(name) if !name.starts_with("host") => format!("switches = {name:?} instead of links"),
             _ => format!("kind = \"link-down\" with links = {value}, or switches = \"tor:0\""),

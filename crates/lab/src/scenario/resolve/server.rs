@@ -5,13 +5,17 @@ use crate::scenario::read::table::Table;
 use crate::scenario::resolve::fabric_values::{nvlink_rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Code, Diagnostic, Rate};
-use anabranch_fabric::{NvLink, TopologySpec};
+use anabranch_base::{Code, Diagnostic, Fix, Rate};
+use anabranch_fabric::{NvLink, TopologySpec, is_astra_network, parse_astra};
 use anabranch_workload::ServerSpec;
 
 #[derive(Clone, Copy)]
 struct TopologyServers {
     gpus: u32,
+    /// The number of GPUs of a server.
+    of_each: u32,
+    /// Whether `[topology]` has keys for the GPUs and for NVLink.
+    has_keys: bool,
     /// The number of NICs of the NVLink domain with the most NICs.
     nics: u32,
     nvlink: Option<NvLink>,
@@ -22,7 +26,7 @@ impl TopologyServers {
         if let Some((_, spec)) = topology.clos() {
             let (gpus, nvlink) = (spec.servers.saturating_mul(spec.gpus), spec.nvlink_of_gpu());
             let nics = spec.nics.saturating_mul(spec.nvlink_domain);
-            return Ok(Some(TopologyServers { gpus, nics, nvlink }));
+            return Ok(Some(TopologyServers { gpus, of_each: spec.gpus, has_keys: true, nics, nvlink }));
         }
         if !matches!(topology, TopologySpec::Registered(_) | TopologySpec::Graph { .. }) {
             return Ok(None);
@@ -32,17 +36,91 @@ impl TopologyServers {
         let servers = built.map_err(|error| refused(table, error))?.servers;
         Ok(servers.map(|servers| TopologyServers {
             gpus: servers.gpus(),
+            of_each: servers.gpus() / servers.count().max(1),
+            has_keys: false,
             nics: servers.nics_of_domain(),
             nvlink: servers.nvlink,
         }))
     }
 }
 
-fn without_nvlink(table: &Table) -> Diagnostic {
-    let message =
-        format!("{} has no \"link\", the rate of NVLink, and takes none from [topology]", table.name);
-    let help = "link = \"3600Gbps\" (18 NVLinks of an H100, one direction)";
+/// `server = {}` with the written keys that remain without `left_out`, and with `link` if it is given.
+fn without(table: &Table, left_out: &[&str], link: Option<&str>) -> String {
+    let kept = table.fields.iter().filter(|(key, _)| !left_out.contains(&key.as_str()));
+    let kept = kept.map(|(key, node)| format!("{key} = {}", node.value()));
+    let all: Vec<String> = link.map(|link| format!("link = {link}")).into_iter().chain(kept).collect();
+    if all.is_empty() { "server = {}".to_owned() } else { format!("server = {{ {} }}", all.join(", ")) }
+}
+
+/// The error for a number of GPUs, which follows from the topology's servers.
+fn only_without_gpus(table: &Table, servers: Option<TopologyServers>) -> Result<(), Diagnostic> {
+    let names = ["gpus", "ngpus", "num_gpus", "gpus_per_server", "gpus_per_node"];
+    let written = names.iter().find_map(|name| Some((*name, table.node(name)?)));
+    let (Some(TopologyServers { of_each, has_keys, nvlink, .. }), Some((key, node))) = (servers, written)
+    else {
+        return Ok(());
+    };
+    let message = format!(
+        "unknown key {key:?} in {}: its GPUs are those of the topology's servers, {of_each} each",
+        table.name
+    );
+    let link = (nvlink.is_none() && table.node("link").is_none()).then_some(H100);
+    let left_out: Vec<&str> = names.into_iter().chain(["ranks"]).collect();
+    let server = without(table, &left_out, link);
+    let help = match node.value().as_integer() {
+        Some(gpus) if has_keys && gpus != i64::from(of_each) => {
+            format!("{server}, and gpus = {gpus} below [topology]")
+        }
+        _ => server,
+    };
+    Err(Diagnostic { code: Code::UnknownKey, ..table.wrong(key, message, help) })
+}
+
+/// The rate of an H100's NVLinks as a value.
+const H100: &str = "\"3600Gbps\"";
+
+fn without_nvlink(table: &Table, servers: Option<TopologyServers>, ranks: Option<u32>) -> Diagnostic {
+    let name = &table.name;
+    let message = format!("{name} has no \"link\", the rate of NVLink, and takes none from [topology]");
+    let of_h100 = "(18 NVLinks of an H100, one direction)";
+    let (message, help) = match (servers, ranks) {
+        (Some(TopologyServers { nvlink, .. }), Some(_)) => {
+            let link = nvlink.is_none().then_some(H100);
+            let why = ", since ranks makes other servers than those of the topology";
+            (format!("{message}{why}"), without(table, &["ranks"], link))
+        }
+        (Some(TopologyServers { has_keys: true, .. }), None) => {
+            (message, format!("nvlink = {H100} below [topology], or link = {H100} in {name} {of_h100}"))
+        }
+        _ => (message, format!("link = {H100} in {name} {of_h100}")),
+    };
     Diagnostic { code: Code::MissingKey, ..table.wrong("link", message, help) }
+}
+
+/// The error for a server without `ranks` on a topology without servers.
+fn without_ranks(cx: &Context, table: &Table, topology: &TopologySpec) -> Diagnostic {
+    let error = table.missing("ranks");
+    let error = Diagnostic {
+        message: format!("{}, the ranks of a server, and the topology has no servers", error.message),
+        ..error
+    };
+    let of_astra = || {
+        let file = topology.file().filter(|file| is_astra_network(file))?;
+        let text = cx.file(table, "server", file).ok()?;
+        parse_astra(file, &text).ok()?.dims.first().copied()
+    };
+    let fix = of_astra().map_or_else(
+        || Fix::set("ranks", 8),
+        |first| {
+            let link = Rate::from_gbps(first.link.0 / 1_000_000_000);
+            Fix::text(format!(
+                "no server: the links of the first dimension, of {npus}, are simulated as they are; or server = {{ ranks = {npus}, \
+                 link = \"{link}\" }} for NVLink in their place",
+                npus = first.npus
+            ))
+        },
+    );
+    error.with_fix(fix)
 }
 
 const MOST_RANKS: u64 = 1 << 20;
@@ -60,10 +138,12 @@ pub(in crate::scenario) fn read(
     let Some(node) = table.node("server") else { return Ok(None) };
     let servers = TopologyServers::of(cx, table, topology)?;
     let table = &Table::open(table.file, &format!("[{name}.server]"), node)?;
+    only_without_gpus(table, servers)?;
     only(table, &keys::of("server"))?;
     let ranks: Option<u32> = match (table.node("ranks"), servers) {
         (None, Some(_)) => None,
-        _ => Some(table.need("ranks")?),
+        (None, None) => return Err(without_ranks(cx, table, topology)),
+        (Some(_), _) => Some(table.need("ranks")?),
     };
     if let Some(ranks) = ranks {
         table.within("ranks", u64::from(ranks), 2, MOST_RANKS)?;
@@ -73,7 +153,7 @@ pub(in crate::scenario) fn read(
     let link: Rate = match (nvlink_rate(table, "link")?, nvlink) {
         (None, Some(nvlink)) => nvlink.rate,
         (Some(link), _) => link,
-        (None, None) => return Err(without_nvlink(table)),
+        (None, None) => return Err(without_nvlink(table, servers, ranks)),
     };
     table.above_zero("link", link)?;
     let of_nvlink = nvlink.map_or(NvLink::LATENCY, |nvlink| nvlink.latency);

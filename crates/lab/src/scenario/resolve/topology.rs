@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 pub(in crate::scenario) const MOST_FAULTS: usize = u16::MAX as usize;
 
 /// Names of fabrics in data sheets and papers, each with the kind that describes such a fabric here.
-const OTHER_NAMES: [(&str, &str); 6] = [
+const OTHER_NAMES: [(&str, &str); 7] = [
+    ("dcn+", "dcn-plus"),
     ("superpod", "rails"),
     ("dgx-superpod", "rails"),
     ("rail-optimized", "rails"),

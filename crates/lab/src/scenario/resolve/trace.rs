@@ -3,6 +3,7 @@
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
 use crate::scenario::resolve::fabric_values::refused;
+use crate::scenario::resolve::other_tools;
 use crate::scenario::resolve::server;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
@@ -40,7 +41,7 @@ pub(in crate::scenario) fn jobs(
 
 fn job(cx: &Context, table: &Table, name: &str, topology: &TopologySpec) -> Result<TraceSpec, Diagnostic> {
     let file: String = table.need("file")?;
-    let format = table.word("format", &Format::ALL)?;
+    let format = other_tools::format(table)?;
     let comm_groups: Option<String> = table.get("comm_groups")?;
     match format {
         Format::Chakra => cx.files_of_ranks(table, "file", &file, comm_groups.as_deref())?,

@@ -4,9 +4,11 @@ use crate::scenario::keys;
 use crate::scenario::read::document::Node;
 use crate::scenario::read::table::{Table, example, list, nearest};
 use crate::scenario::resolve::no_algorithm;
+use crate::scenario::resolve::other_tools;
 use crate::scenario::resolve::server;
 use crate::scenario::resolve::trace;
 use crate::scenario::schema::files::Context;
+use crate::scenario::schema::nccl_words;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, HostId, Problem};
 use anabranch_fabric::TopologySpec;
@@ -138,7 +140,10 @@ fn kind_of(cx: &Context, table: &Table) -> Result<Kind, Diagnostic> {
                 return Err(error);
             }
             let written = table.get::<String>("kind").ok().flatten();
-            if let Some(error) = no_algorithm::error(table, "kind", written.as_deref().unwrap_or_default()) {
+            let named = written.as_deref().unwrap_or_default();
+            if let Some(error) =
+                no_algorithm::error(table, "kind", named).or_else(|| other_tools::kind(table, named))
+            {
                 return Err(error);
             }
             let complete = |error| cx.plugins.with_workloads(written.as_deref(), error);
@@ -331,6 +336,15 @@ pub(in crate::scenario) fn named_by_nccl(operation: Operation, name: &str) -> Op
     }
 }
 
+/// The algorithm that the key `algo` names, which other tools have in place of `algorithm`.
+fn named_by_algo(table: &Table) -> Option<&'static str> {
+    let written = table.node("algo").filter(|_| table.node("algorithm").is_none())?.value();
+    let written = written.as_str()?;
+    let known = Algorithm::ALL.iter().map(|(name, _)| *name).find(|name| *name == written);
+    let of_nccl = || named_by_nccl(Operation::AllReduce, written).map(|algorithm| algorithm.name());
+    known.or_else(of_nccl).or_else(|| algorithms_of(written).first().copied())
+}
+
 /// The error for an algorithm that is named as in `NCCL_ALGO`. It is `instead` here.
 pub(in crate::scenario) fn of_nccl_algo(table: &Table, instead: Algorithm) -> Diagnostic {
     let name = instead.name();
@@ -358,6 +372,9 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
         return Err(table.wrong("collective", "which collective it is says its algorithm", help));
     }
     table.word("algorithm", &Algorithm::ALL).map_err(|error| {
+        if let Some(instead) = named_by_algo(table) {
+            return error.with_fix(Fix::text(format!("algorithm = {instead:?} in place of algo")));
+        }
         let written = table.get::<String>("algorithm").ok().flatten().unwrap_or_default();
         if let Some(instead) = named_by_nccl(Operation::AllReduce, &written) {
             let Diagnostic { message, fix, .. } = of_nccl_algo(table, instead);
@@ -392,7 +409,7 @@ fn collective(
         true => Some(table.word("clock", &Clock::ALL)?),
         false => depth.map(|_| Clock::Ack),
     };
-    let bytes = bytes(table)?;
+    let bytes = bytes(table).map_err(|error| nccl_words::of_size(table, "bytes", error))?;
     let jitter = table.get("jitter")?.filter(|jitter: &Duration| jitter.0 > 0);
     let spec = CollectiveSpec { algorithm, bytes, members, chunk, connections, depth, clock, jitter, server };
     match spec.check(hosts) {

@@ -59,8 +59,10 @@ pub(super) fn hint(table: &Table, key: &str, value: &toml::Value) -> Option<Fix>
         "switch" | "switch_model" | "switch_type" => Some(switch(table, value.as_str()?)),
         "gpus" | "total_gpus" | "gpu_count" if lower != "gpus" => cluster.gpus(count?),
         "nvl" | "nvlink_size" | "nvl_size" => Some(Fix::text(
-            "nvlink_domain, the number of servers whose GPUs are connected by NVLink: 18 with gpus = 4 and nics = 4 for NVL72",
+            "nvlink_domain, the number of servers whose GPUs are connected by NVLink: 18 with gpus = 4 and nics = 4 for NVL72, 9 \
+             with 8 of each",
         )),
+        "dual_tor" | "dualtor" if value.as_bool() == Some(true) => cluster.dual_tor(),
         _ => None,
     }
 }
@@ -116,6 +118,15 @@ impl<'a> Cluster<'a> {
             "ports = {planes} with link = \"{of_port}\", the rate of one port, for NICs of {link}; ports = {planes} alone for NICs \
              of {of_nic}"
         )))
+    }
+
+    /// Two ToRs for each NIC, which are two planes or, with `dcn-plus`, of one network.
+    fn dual_tor(&self) -> Option<Fix> {
+        match (self.kind.as_str(), self.ports) {
+            (_, 2) => Some(Fix::text("nothing: leave the line out; the two ports of a NIC lead to two ToRs")),
+            ("dcn-plus", _) => Some(Fix::set("ports", 2)),
+            _ => self.planes(2),
+        }
     }
 
     /// The segment for a number of units.

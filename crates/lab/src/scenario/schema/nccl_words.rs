@@ -1,16 +1,17 @@
 //! Hints for keys that are variables of NCCL or flags of nccl-tests.
 
 use crate::scenario::read::table::{Table, name_alone};
-use anabranch_base::{Bytes, Fix};
+use anabranch_base::{Bytes, Diagnostic, Fix};
+use anabranch_workload::collective::Operation;
 
 const SIMPLE_MESSAGES_OF_BUFFER: u64 = 4;
 
-/// The flags of nccl-tests that are keys here: the short one, the long one and the key.
-const FLAGS: [(&str, &str, &str); 4] = [
-    ("b", "minbytes", "min_bytes"),
-    ("e", "maxbytes", "max_bytes"),
-    ("f", "stepfactor", "factor"),
-    ("i", "stepbytes", "step_bytes"),
+/// The flags of nccl-tests that are keys here: its names and the key.
+const FLAGS: [(&[&str], &str); 4] = [
+    (&["b", "minbytes", "begin"], "min_bytes"),
+    (&["e", "maxbytes", "end"], "max_bytes"),
+    (&["f", "stepfactor"], "factor"),
+    (&["i", "stepbytes"], "step_bytes"),
 ];
 
 /// The other flags of nccl-tests, with the reason for which there is no key.
@@ -48,7 +49,13 @@ pub(super) fn hint(table: &Table, key: &str, value: &toml::Value) -> Option<Fix>
         "bytes" | "size" if is_tests => {
             Some(Fix::text("min_bytes and max_bytes; for one size both are the same, such as \"16MiB\""))
         }
+        "size" if is_job && table.node("bytes").is_none() => of_two_units("bytes", value),
         "protocol" | "proto" if is_job => Some(protocol()),
+        "qps" | "queue_pairs" | "qps_per_connection" if in_scenario(table) => {
+            Some(queue_pairs(number(value)))
+        }
+        "mtu" if in_scenario(table) => Some(payload(value)),
+        "command" | "cmd" | "args" if is_tests => command(table, value.as_str()?),
         lower => match lower.strip_prefix("nccl_") {
             Some(name) => Some(of_variable(table, name, value)),
             None => flag(table, key, value).filter(|_| is_tests),
@@ -88,12 +95,7 @@ fn of_variable(table: &Table, name: &str, value: &toml::Value) -> Fix {
             let message = number.map(|bytes| Bytes(bytes / SIMPLE_MESSAGES_OF_BUFFER));
             of_workload(table, "chunk", message, ", the messages of a ring: a quarter of the buffer")
         }
-        "ib_qps_per_connection" => match number.filter(|qps| (1..=64).contains(qps)) {
-            Some(qps) => {
-                Fix::text(format!("\"*.qps\" = {qps} below [set], over which each message is split"))
-            }
-            None => Fix::text("\"*.qps\" below [set], a number of 1 to 64"),
-        },
+        "ib_qps_per_connection" => queue_pairs(number),
         "ib_split_data_on_qps" => {
             nothing("each message is split over the queue pairs, whose number is \"*.qps\" below [set]")
         }
@@ -118,6 +120,68 @@ fn of_variable(table: &Table, name: &str, value: &toml::Value) -> Fix {
         }
         _ => nothing("no key stands for this variable of NCCL"),
     }
+}
+
+fn in_scenario(table: &Table) -> bool {
+    ["[workload", "[[workload", "[topology"].iter().any(|begin| table.name.starts_with(begin))
+}
+
+fn queue_pairs(number: Option<u64>) -> Fix {
+    match number.filter(|qps| (1..=64).contains(qps)) {
+        Some(qps) => Fix::text(format!("\"*.qps\" = {qps} below [set], over which each message is split")),
+        None => Fix::text("\"*.qps\" below [set], a number of 1 to 64"),
+    }
+}
+
+/// The hint for a setting that is a variable of NCCL.
+pub(in crate::scenario) fn of_setting(key: &str, value: &toml::Value) -> Option<Fix> {
+    let qps = number(value).filter(|qps| (1..=64).contains(qps));
+    let is_qps = key.eq_ignore_ascii_case("NCCL_IB_QPS_PER_CONNECTION");
+    qps.filter(|_| is_qps).map(|qps| Fix::set("\"*.qps\"", qps))
+}
+
+fn payload(value: &toml::Value) -> Fix {
+    let bytes = || value.as_str().filter(|text| text.parse::<Bytes>().is_ok()).map(str::to_owned);
+    let bytes = number(value).map(|bytes| format!("{bytes}B")).or_else(bytes);
+    let bytes = bytes.map_or_else(String::new, |bytes| format!(" = \"{bytes}\""));
+    Fix::text(format!("\"*.transport.payload\"{bytes} below [set], the bytes of a packet without headers"))
+}
+
+/// The error for a size, whose units K, M and G are powers of 1,024 in nccl-tests and may be those of 1,000 elsewhere.
+pub(in crate::scenario) fn of_size(table: &Table, key: &str, error: Diagnostic) -> Diagnostic {
+    match table.node(key).and_then(|node| of_two_units(key, &node.value())) {
+        Some(fix) => error.with_fix(fix),
+        None => error,
+    }
+}
+
+fn of_two_units(key: &str, value: &toml::Value) -> Option<Fix> {
+    let text = value.as_str()?.trim().to_ascii_uppercase();
+    let [binary, decimal] = ["iB", "B"].map(|unit| format!("{text}{unit}"));
+    let is_size = text.ends_with(['K', 'M', 'G']) && binary.parse::<Bytes>().is_ok();
+    is_size.then(|| {
+        Fix::text(format!("{key} = \"{binary}\", which {text} is in nccl-tests, or {key} = \"{decimal}\""))
+    })
+}
+
+/// The keys for a command line of nccl-tests, such as `all_reduce_perf -b 8 -e 128M -f 2`.
+fn command(table: &Table, line: &str) -> Option<Fix> {
+    let words: Vec<&str> = line.split([' ', '=']).filter(|word| !word.is_empty()).collect();
+    let mut keys: Vec<(&str, String)> = Vec::new();
+    let program = words.iter().find_map(|word| word.rsplit('/').next()?.strip_suffix("_perf"));
+    let operation = Operation::ALL.iter().find(|(name, _)| program == Some(*name));
+    keys.extend(operation.map(|(name, _)| ("operation", format!("{name:?}"))));
+    for (flag, value) in words.iter().zip(words.iter().skip(1)).filter(|(flag, _)| flag.starts_with('-')) {
+        let flag = flag.trim_start_matches('-').replace(['-', '_'], "");
+        let Some((_, key)) = FLAGS.iter().find(|(names, _)| names.contains(&flag.as_str())) else { continue };
+        let written = toml::Value::String((*value).to_owned());
+        let value =
+            if *key == "factor" { number(&written).map(|number| number.to_string()) } else { size(&written) };
+        keys.extend(value.map(|value| (*key, value)));
+    }
+    let missing = keys.into_iter().filter(|(key, _)| table.node(key).is_none());
+    let lines: Vec<String> = missing.map(|(key, value)| format!("{key} = {value}")).collect();
+    (!lines.is_empty()).then(|| Fix::text(format!("{}, each on a line of its own", lines.join(", "))))
 }
 
 fn nothing(why: &str) -> Fix {
@@ -166,7 +230,8 @@ fn flag(table: &Table, key: &str, value: &toml::Value) -> Option<Fix> {
         return Some(nothing(why));
     }
     let long = flag.replace(['-', '_'], "");
-    let (.., meant) = FLAGS.iter().find(|(short, name, _)| *short == flag || *name == long)?;
+    let (_, meant) =
+        FLAGS.iter().find(|(names, _)| names.contains(&flag) || names.contains(&long.as_str()))?;
     if table.node(meant).is_some() {
         return Some(Fix::text(format!("nothing in place of {key}: it follows from {meant}")));
     }

@@ -100,10 +100,21 @@ pub(in crate::scenario) fn check(
             {
                 ParameterFault::value(path, message, format!("{:?}", share.replace("queue", "bdp")))
             }
+            Some(_) if let Some(kilobytes) = in_kilobytes(path, value) => {
+                ParameterFault::value(path, message, kilobytes)
+            }
             Some(instead) => ParameterFault::value(path, message, instead.to_string()),
             None => ParameterFault::words(path, message, parameter.permitted()),
         }
     })
+}
+
+/// The value of a threshold of ECN that is a number without a unit. Such thresholds are in kilobytes elsewhere, and one
+/// of fewer than 64,000 bytes is less than a few packets.
+fn in_kilobytes(path: &str, value: &toml::Value) -> Option<String> {
+    let is_threshold = ["ecn_kmin", "ecn_kmax"].contains(&path.rsplit('.').next()?);
+    let number = value.as_integer().or_else(|| value.as_str()?.trim().parse().ok())?;
+    (is_threshold && (1..64_000).contains(&number)).then(|| format!("\"{number}KB\""))
 }
 
 /// A table, completed and corrected by `cure`, as TOML.

@@ -2,6 +2,7 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::document::{Item, Node};
+use crate::scenario::read::key_path::{leaves, whole_value};
 use crate::scenario::read::table::{Table, example, fault, name_alone, nearest};
 use crate::scenario::read::value::as_list;
 use crate::scenario::schema::{cluster_words, nccl_words, parameter_path};
@@ -99,6 +100,17 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     let of_nvidia = nccl_words::hint(table, key, &value).or_else(|| cluster_words::hint(table, key, &value));
     let help = match meant {
         _ if let Some(instead) = of_nvidia => instead,
+        _ if table.name.is_empty()
+            && key == "faults"
+            && !matches!(node.item, Item::Array(_) | Item::Table(_)) =>
+        {
+            Fix::text("nothing: leave the line out; without a [[fault]] nothing fails")
+        }
+        _ if table.name.is_empty()
+            && let Some(settings) = of_scheme(table, key, node) =>
+        {
+            settings
+        }
         Some(near)
             if (also_called.is_some() || is_misspelt(key, near))
                 && let Some(given) = table.fields.get(near)
@@ -145,6 +157,21 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     };
     let error = fault(table.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
     Err(Diagnostic { code: Code::UnknownKey, ..error })
+}
+
+/// The settings for a table with the name of a scheme.
+fn of_scheme(table: &Table, key: &str, node: &Node) -> Option<Fix> {
+    let Item::Table(fields) = &node.item else { return None };
+    let schemes = table.node("schemes")?.value();
+    schemes.as_array()?.iter().find(|scheme| scheme.as_str() == Some(key))?;
+    let mut found = Vec::new();
+    leaves(key, fields, &whole_value, &mut found);
+    let settings = found.iter().map(|(path, node)| format!("\"{path}\" = {}", node.value()));
+    let settings = settings.collect::<Vec<_>>().join(", ");
+    Some(Fix::text(match settings.is_empty() {
+        true => format!("[set] and below it parameters of {key}, such as \"{key}.qps\" = 4"),
+        false => format!("{settings} below [set]"),
+    }))
 }
 
 /// Whether two keys are probably in one table, because they have the same line or column. The place of a value that a

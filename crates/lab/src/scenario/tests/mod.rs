@@ -6,6 +6,7 @@ mod bad_list_cases;
 mod bad_sweep_cases;
 mod clusters;
 mod cross_dc;
+mod first_steps;
 mod hpcc;
 mod json_schemas;
 mod lossless;

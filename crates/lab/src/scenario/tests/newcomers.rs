@@ -5,13 +5,13 @@ use crate::scenario::tests::{Folder, folder, scenario};
 use crate::scenario::*;
 use anabranch_base::Rate;
 
-const PERMUTATION: &str = "kind = \"permutation\"\nbytes = \"1MB\"";
-const RING: &str = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MB\"";
-const TESTS: &str = "kind = \"nccl-tests\"\noperation = \"all_reduce\"";
-const SIZES: &str = "min_bytes = \"1MiB\"\nmax_bytes = \"2MiB\"";
+pub(super) const PERMUTATION: &str = "kind = \"permutation\"\nbytes = \"1MB\"";
+pub(super) const RING: &str = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"1MB\"";
+pub(super) const TESTS: &str = "kind = \"nccl-tests\"\noperation = \"all_reduce\"";
+pub(super) const SIZES: &str = "min_bytes = \"1MiB\"\nmax_bytes = \"2MiB\"";
 
 /// A scenario on 16 servers. `topology` has further keys of `[topology]`.
-fn on_16(topology: &str, workload: &str) -> String {
+pub(super) fn on_16(topology: &str, workload: &str) -> String {
     format!(
         "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"rails\"\nservers = 16\nlink = \"400Gbps\"\n{topology}\n\
          [workload]\n{workload}\n"
@@ -19,14 +19,14 @@ fn on_16(topology: &str, workload: &str) -> String {
 }
 
 #[track_caller]
-fn correction(text: &str) -> String {
+pub(super) fn correction(text: &str) -> String {
     let found = read("s.toml", text, &folder(), &Overrides::default()).and_then(|scenario| scenario.check());
     let error = found.expect_err(text).to_string();
     error.split_once("\n  write: ").unwrap_or_else(|| panic!("no help: {error}")).1.to_owned()
 }
 
 #[track_caller]
-fn works(text: &str) -> Scenario {
+pub(super) fn works(text: &str) -> Scenario {
     let scenario = scenario(text);
     scenario.check().unwrap_or_else(|error| panic!("{error}"));
     scenario
