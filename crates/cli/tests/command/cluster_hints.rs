@@ -104,7 +104,6 @@ fn parts_that_are_not_of_the_network_are_said_to_be_none() {
         ("gpu:3", "a GPU is named by its NIC", "server:0/nic:3"),
         ("gpu:9", "a GPU is named by its NIC", "server:2/nic:1"),
         ("server:1/gpu:2", "a GPU is named by its NIC", "server:1/nic:2"),
-        ("nvlink:0", "NVLink and its switches are no part of the network", "tor-uplinks:3%"),
         ("leaf:0", "this names a switch", "cable:tor:0/up"),
     ] {
         let (error, help) = refused(&fault(name));
@@ -112,6 +111,9 @@ fn parts_that_are_not_of_the_network_are_said_to_be_none() {
         assert_eq!(help, format!("links = \"{nearest}\""), "{name}: {error}");
         works(&fault(nearest));
     }
+    let (error, help) = refused(&fault("nvlink:0"));
+    assert!(error.contains("NVLink and its switches are no part of the network"), "{error}");
+    assert!(help.starts_with("links by a name of this topology: \"server:0\", "), "{help}");
     let (error, help) = refused(&fault("su:0"));
     assert!(error.contains("no selector names the parts of a su together"), "{error}");
     assert!(help.contains("[\"server:0\", \"server:1\"]"), "{help}");
