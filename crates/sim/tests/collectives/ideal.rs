@@ -74,7 +74,8 @@ fn no_job_is_faster_than_its_ideal() {
 #[test]
 fn packets_that_leave_by_every_port_have_the_rate_of_all_ports() {
     let two_planes = "kind = \"rails\"\nservers = 8\nnics = 2\nports = 2\nlink = \"200Gbps\"";
-    let ring = "algorithm = \"allreduce-ring\"\nbytes = \"16MB\"";
+    // A step of the ring is one message.
+    let ring = "algorithm = \"allreduce-ring\"\nbytes = \"16MB\"\nchunk = \"16MB\"";
     let of = |set: &str| ccts_with(two_planes, ring, "rocev2", set)[0];
     let [pinned, one_port] = of("");
     let [cct, ideal] = of("\"rocev2.fabric.port_choice\" = \"packet\"");
