@@ -277,9 +277,110 @@ fn within(from: u32, len: u32, of: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::WorkloadBuilder;
     use super::*;
-    use crate::WorkloadBuilder;
-    use anabranch_base::{Duration, Rate, Time};
+    use anabranch_base::{Duration, QpId, Rate, Time};
+
+    fn wrong(make: impl FnOnce(&mut WorkloadBuilder, QpId)) -> String {
+        let mut b = WorkloadBuilder::new();
+        let qp = b.add_qp(HostId(0), HostId(1));
+        make(&mut b, qp);
+        b.build().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        let now = Start::At(Time::ZERO);
+        let says =
+            |text: &str, expected: &str| assert_eq!(text, format!("inconsistent workload: {expected}"));
+        says(
+            &wrong(|b, _| {
+                b.add_qp(HostId(7), HostId(7));
+            }),
+            "queue pair 1 goes from host 7 to itself",
+        );
+        says(
+            &wrong(|b, _| {
+                b.add_message(QpId(5), 1, now);
+            }),
+            "message 0 is on queue pair 5, which does not exist",
+        );
+        says(
+            &wrong(|b, qp| {
+                b.add_message(qp, 0, now);
+            }),
+            "message 0 has no bytes; the least is 1",
+        );
+        says(
+            &wrong(|b, qp| {
+                b.add_message(qp, 1, Start::ByGate);
+            }),
+            "message 0 waits for a gate, but no gate lists it",
+        );
+        says(
+            &wrong(|b, qp| {
+                let m = b.add_message(qp, 1, now);
+                b.add_gate(Opens::Each, &[m]);
+            }),
+            "message 0 starts at 0ps and by gate 0; give it one start",
+        );
+        says(
+            &wrong(|b, qp| {
+                let m = b.add_message(qp, 1, Start::ByGate);
+                b.add_gate(Opens::Each, &[m, m]);
+            }),
+            "message 0 is listed twice by gates, the second time by gate 0",
+        );
+        says(
+            &wrong(|b, _| {
+                b.add_gate(Opens::After(0), &[]);
+            }),
+            "gate 0 opens after no activation; the least is 1",
+        );
+        says(
+            &wrong(|b, qp| {
+                let m = b.add_message(qp, 1, now);
+                b.activate(m, Done::Delivered, anabranch_base::GateId(2));
+            }),
+            "a message activates gate 2, which does not exist",
+        );
+    }
+
+    #[test]
+    fn ranges_outside_are_refused() {
+        let mut b = WorkloadBuilder::new();
+        let qp = b.add_qp(HostId(0), HostId(1));
+        b.add_message(qp, 1, Start::At(Time::ZERO));
+        let mut w = b.build().unwrap();
+        w.messages[0].activations_from = u32::MAX;
+        w.messages[0].activations_len = u32::MAX;
+        assert!(
+            w.validate().unwrap_err().to_string().contains("message 0 owns activations that do not exist")
+        );
+    }
+
+    #[test]
+    fn cycles_and_missing_activations_are_found() {
+        let text = wrong(|b, qp| {
+            let first = b.add_message(qp, 1, Start::At(Time::ZERO));
+            let a = b.add_message(qp, 1, Start::ByGate);
+            let c = b.add_message(qp, 1, Start::ByGate);
+            let ga = b.add_gate(Opens::After(2), &[a]);
+            let gc = b.add_gate(Opens::After(1), &[c]);
+            b.activate(first, Done::Delivered, ga);
+            b.activate(a, Done::Delivered, gc);
+            b.activate(c, Done::Delivered, ga);
+        });
+        assert!(text.starts_with("messages 1, 2 can never start"), "{text}");
+        let text = wrong(|b, qp| {
+            let first = b.add_message(qp, 1, Start::At(Time::ZERO));
+            let later: Vec<_> = (0..11).map(|_| b.add_message(qp, 1, Start::ByGate)).collect();
+            let gate = b.add_gate(Opens::Each, &later);
+            b.activate(first, Done::Delivered, gate);
+            b.activate(later[0], Done::Acknowledged, gate);
+        });
+        assert!(text.starts_with("messages 3, 4, 5, 6, 7, 8, 9, 10 and 1 more can never start"), "{text}");
+    }
 
     #[test]
     fn a_step_of_a_host_that_does_not_exist_is_refused() {
