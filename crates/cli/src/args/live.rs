@@ -75,7 +75,7 @@ pub struct SendArgs {
     #[arg(long, value_name = "TIME", default_value = "500us")]
     pub rtt: Duration,
     /// The size of messages
-    #[arg(long, value_name = "BYTES", default_value = "1MiB")]
+    #[arg(long, value_name = "BYTES", default_value = "128KiB")]
     pub message: Bytes,
     /// The payload of a packet [default: what the path carries, at most 4096B]
     #[arg(long, value_name = "BYTES")]

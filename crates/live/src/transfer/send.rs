@@ -7,7 +7,7 @@ use super::source::{Part, Source};
 use super::{Progress, SendSettings, Statistics, Stored, TransferParameters, core_time, system};
 use crate::clock::monotonic_ns;
 use crate::error::LiveError;
-use anabranch_base::{Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::transport::{AnySender, PayloadRange};
 use anabranch_proto::{Packet, Repr};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -24,10 +24,10 @@ use std::time::Duration as RealDuration;
 const USUAL_PAYLOAD: u16 = 4096;
 /// The smallest payload in bytes.
 const LEAST_PAYLOAD: u16 = 64;
-/// The most messages per queue pair, on average, that are sent at the same time.
+/// The messages per queue pair, on average, that are sent at the same time ([`messages_at_once`]).
 const MESSAGES_AT_ONCE: u64 = 4;
-/// The most messages per queue pair, on average, that the receiver has not written yet.
-const UNWRITTEN: u64 = 8;
+/// The most memory for messages beyond [`MESSAGES_AT_ONCE`] per queue pair.
+const MOST_OUTSTANDING: Bytes = Bytes(256 << 20);
 /// The time by which packets may be sent early, so that the kernel gets them in batches.
 const EARLY: Duration = Duration::from_us(200);
 /// The largest lateness that the sender makes up for by sending faster. The system may wake up a process late,
@@ -112,6 +112,8 @@ struct Session {
     codec: Codec,
     senders: Vec<AnySender>,
     rate: Rate,
+    /// The most messages that are sent at the same time.
+    at_once: u64,
     begin_ns: u64,
     source: Source,
     length: Option<u64>,
@@ -175,6 +177,7 @@ impl Session {
             codec: Codec::new(transfer, parameters.qps),
             senders,
             rate: facts.line_rate,
+            at_once: messages_at_once(&parameters, facts.bdp),
             begin_ns: monotonic_ns(),
             length: source.length(),
             source,
@@ -226,8 +229,8 @@ impl Session {
 
     fn post(&mut self) -> Result<(), LiveError> {
         let qps = self.senders.len() as u64;
-        while (self.outstanding.len() as u64) < qps * MESSAGES_AT_ONCE
-            && self.posted - self.written < qps * UNWRITTEN
+        // Beside the messages that are sent, as many may wait until the receiver has written them.
+        while (self.outstanding.len() as u64) < self.at_once && self.posted - self.written < 2 * self.at_once
         {
             let Some(part) = self.source.next(&mut self.free)? else { break };
             match part {
@@ -413,6 +416,13 @@ fn wait_for(fds: &[PollFd<'_>], ns: u64) {
     let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(RealDuration::from_nanos(ns))), None);
 }
 
+/// The number of messages that are sent at the same time: [`MESSAGES_AT_ONCE`] per queue pair, or else two BDPs, so that
+/// messages that wait for their last ACKs do not limit the rate. More messages would only leave the processor's cache.
+fn messages_at_once(parameters: &TransferParameters, bdp: Bytes) -> u64 {
+    let two_bdps = bdp.0.saturating_mul(2).min(MOST_OUTSTANDING.0).div_ceil(parameters.message_bytes.into());
+    two_bdps.max(u64::from(parameters.qps) * MESSAGES_AT_ONCE)
+}
+
 /// The payload for the first link of the path to `to` ([`payload_within`]). If the MTU of this link is unknown, it is
 /// taken to be 1500 bytes.
 fn fitting_payload(own: SocketAddr, to: SocketAddr) -> u16 {
@@ -434,6 +444,26 @@ fn payload_within(mtu: usize) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_at_once_keep_a_long_path_busy() {
+        let at_once = |message_bytes, bdp| {
+            let parameters = TransferParameters {
+                scheme: "reps".to_owned(),
+                rate: "10Gbps".to_owned(),
+                rtt: "500us".to_owned(),
+                payload: 4096,
+                qps: 4,
+                message_bytes,
+                seed: 1,
+            };
+            messages_at_once(&parameters, Bytes(bdp))
+        };
+        assert_eq!(at_once(128 << 10, 625_000), 16);
+        assert_eq!(at_once(128 << 10, 12_500_000), 191);
+        assert_eq!(at_once(1 << 20, 12_500_000), 24);
+        assert_eq!(at_once(1 << 20, u64::MAX), 256);
+    }
 
     #[test]
     fn a_payload_fits_every_mtu() {

@@ -133,11 +133,7 @@ impl Source {
         let number = open.number * MOST_MESSAGES + open.messages;
         open.messages += 1;
         if open.messages == MOST_MESSAGES {
-            return Err(LiveError::Unsupported(format!(
-                "{} has more than {} messages\n  help: --message with a larger number of bytes",
-                open.name,
-                MOST_MESSAGES - 1
-            )));
+            return Err(too_long(&open.name));
         }
         Ok(Some(Part::Message { number, bytes: std::mem::take(&mut self.part) }))
     }
@@ -158,6 +154,9 @@ impl Source {
                 (file, metadata.is_file().then_some(metadata.len()))
             }
         };
+        if bytes.is_some_and(|bytes| bytes.div_ceil(self.message_bytes as u64) >= MOST_MESSAGES.into()) {
+            return Err(too_long(&name));
+        }
         let number = self.files;
         self.files += 1;
         if number >= MOST_FILES {
@@ -170,8 +169,36 @@ impl Source {
     }
 }
 
+fn too_long(name: &str) -> LiveError {
+    LiveError::Unsupported(format!(
+        "{name} has more than {} messages\n  help: --message with a larger number of bytes",
+        MOST_MESSAGES - 1
+    ))
+}
+
 /// Whether a read returns at once. A read that waits would stop the signs of life.
 fn is_ready(file: &File) -> bool {
     let mut fds = [PollFd::new(file.as_fd(), PollFlags::POLLIN)];
     !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_too_many_messages_is_refused_before_it_is_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long");
+        // The file has no blocks on the disk.
+        File::create(&path).unwrap().set_len(64 << 20).unwrap();
+        let next = |message_bytes| {
+            let first = Source::new(vec![Input::File(path.clone())], message_bytes).next(&mut Vec::new());
+            first.map(|part| part.is_some()).map_err(|error| error.to_string())
+        };
+        assert_eq!(next(65), Ok(true));
+        let error = next(64).unwrap_err();
+        assert!(error.contains("long has more than 1048575 messages"), "{error}");
+        assert!(error.contains("help: --message"), "{error}");
+    }
 }
