@@ -32,6 +32,7 @@ const MOST_ATTEMPTS: u32 = 100;
 const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 
 /// The scenario or model to which results belong. It is identified by its digest.
+#[derive(Clone)]
 pub struct Item {
     /// The start of the folder's name, in plain characters only.
     pub name: String,

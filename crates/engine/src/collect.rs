@@ -39,9 +39,13 @@ pub struct RunResult {
 
 impl RunResult {
     /// A result of these rows. The digest covers the totals, the flows and the jobs.
-    pub fn new(mut run: RunRow, flows: Vec<FlowRow>, jobs: Vec<JobRow>, series: Vec<SeriesRow>) -> Self {
-        run.digest = run_digest(&run, &flows, &jobs);
-        RunResult { run, flows, jobs, parts: Vec::new(), series, spans: Vec::new() }
+    pub fn new(run: RunRow, flows: Vec<FlowRow>, jobs: Vec<JobRow>, series: Vec<SeriesRow>) -> Self {
+        RunResult { run, flows, jobs, parts: Vec::new(), series, spans: Vec::new() }.with_digest()
+    }
+
+    pub(crate) fn with_digest(mut self) -> Self {
+        self.run.digest = run_digest(&self.run, &self.flows, &self.jobs);
+        self
     }
 }
 
@@ -69,9 +73,26 @@ fn name_message(network: &Network<'_>, (message, posted): (MessageId, Option<Tim
 /// The rows of a run. The messages of jobs count in the totals but have no rows, since there may be millions of them.
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
     let network = engine.network();
+    let clock = (engine.now(), engine.node_totals());
+    let mut result = rows(network, (&clock.1, clock.0), point, ideal, Some(&engine.qp_stats()));
+    result.run.faults = fault_rows(engine, point);
+    result.run.warnings = faults_without_effect(&result.run, point);
+    result.run.warnings.extend(jobs_within_servers(&network.workload.jobs));
+    result.with_digest()
+}
+
+/// The rows of a run at the time `now`, without faults, warnings and digest. If `stats` has no statistics of connections, the
+/// rows of flows lack them.
+pub(crate) fn rows(
+    network: &Network<'_>,
+    (totals, now): (&NodeTotals, Time),
+    point: &RunPoint,
+    ideal: &Ideal<'_>,
+    stats: Option<&[QpStats]>,
+) -> RunResult {
     let workload = network.workload;
     let ideals = Ideals::new(network, ideal);
-    let flows = flow_rows(engine, point, &ideals);
+    let flows = flow_rows(network, stats, point, &ideals);
     let class_of = |job: &Job| match workload.messages.get(job.messages.start as usize) {
         Some(message) if !job.messages.is_empty() => network.class_of_connection(message.qp),
         _ => 0,
@@ -82,8 +103,8 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         ..job_row(network, number as u32, job)
     });
     let jobs: Vec<JobRow> = jobs.collect();
-    let parts = parts_of_jobs(engine, &jobs);
-    let mut run = run_row(network, &engine.node_totals(), point, &jobs);
+    let parts = parts_of_jobs(network, now, &jobs);
+    let mut run = run_row(network, totals, point, &jobs);
     run.ideal_fct_max_us = us(ideal_fct_max(network, &ideals));
     run.ideal_cct_max_us = us(ideal_ccts.iter().map(|ideal| ideal.0).max().unwrap_or(0));
     // With several classes, the slowdowns are those of the class whose schemes are compared.
@@ -96,13 +117,10 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         run.extra.extend(computing(&parts));
     }
     run.set_slowdowns(flows.iter().filter(is_compared));
-    run.faults = fault_rows(engine, point);
-    run.warnings = faults_without_effect(&run, point);
-    run.warnings.extend(jobs_within_servers(&workload.jobs));
-    RunResult { parts, ..RunResult::new(run, flows, jobs, Vec::new()) }
+    RunResult { run, flows, jobs, parts, series: Vec::new(), spans: Vec::new() }
 }
 
-/// The row of a run, without the fields that [`collect`] sets.
+/// The row of a run, without the fields that [`rows`] and [`collect`] set.
 pub(crate) fn run_row(
     network: &Network<'_>,
     totals: &NodeTotals,
@@ -279,9 +297,13 @@ fn mean_us(ps: &[u64]) -> f64 {
     if ps.is_empty() { 0.0 } else { total as f64 / ps.len() as f64 / 1e6 }
 }
 
-fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ideals<'_>) -> Vec<FlowRow> {
-    let workload = engine.network().workload;
-    let network = engine.network();
+fn flow_rows(
+    network: &Network<'_>,
+    stats: Option<&[QpStats]>,
+    point: &RunPoint,
+    ideals: &Ideals<'_>,
+) -> Vec<FlowRow> {
+    let workload = network.workload;
     let count = network.board.messages();
     let mut of_jobs = vec![false; count as usize];
     for job in &workload.jobs {
@@ -295,17 +317,16 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ide
         messages_of[network.message(message).qp.index()] += 1;
     }
     let mut groups = workload.groups.iter().peekable();
-    let qp_stats = engine.qp_stats();
     let row = |number: u32| {
         while groups.peek().is_some_and(|group| group.messages.end <= number) {
             groups.next();
         }
         let group = groups.peek().filter(|group| group.messages.contains(&number));
-        let mut row = flow_row(engine, ideals, MessageId(number));
+        let mut row = flow_row(network, ideals, MessageId(number));
         let class = network.class_of_connection(QpId(row.qp));
         let part = group.map_or("", |group| group.name);
         let (src, dst) = (HostId(row.src), HostId(row.dst));
-        let topology = engine.network().topology;
+        let topology = network.topology;
         let side = topology.has_sites().then(|| if topology.crosses(src, dst) { "inter" } else { "intra" });
         let mixed = point.scheme.mix.as_ref().map(|mix| if mix.covers(src) { "mixed" } else { "main" });
         row.group = group_of(part, side, mixed.filter(|_| class == 0));
@@ -316,8 +337,8 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideals: &Ide
         }
         row.packets = packets(row.bytes, ideals.of(class).payload(), point.scheme.qps);
         // If a connection has several messages, its counters cannot be divided among them.
-        if messages_of[row.qp as usize] == 1 {
-            let QpStats { retransmissions, timeouts, path_changes, lost } = qp_stats[row.qp as usize];
+        if let Some(stats) = stats.filter(|_| messages_of[row.qp as usize] == 1) {
+            let QpStats { retransmissions, timeouts, path_changes, lost } = stats[row.qp as usize];
             (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
             (row.path_changes, row.lost) = (Some(path_changes), Some(lost));
         }
@@ -352,11 +373,11 @@ pub(crate) fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
     longer * each.saturating_add(1).div_ceil(payload) + (parts - longer) * each.div_ceil(payload)
 }
 
-fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideals: &Ideals<'_>, number: MessageId) -> FlowRow {
-    let message = engine.network().message(number);
-    let ideal = ideals.of(engine.network().class_of_connection(message.qp));
-    let ends = engine.network().ends_of(message.qp);
-    let [posted, delivered, acknowledged] = engine.network().board.times(number);
+fn flow_row(network: &Network<'_>, ideals: &Ideals<'_>, number: MessageId) -> FlowRow {
+    let message = network.message(number);
+    let ideal = ideals.of(network.class_of_connection(message.qp));
+    let ends = network.ends_of(message.qp);
+    let [posted, delivered, acknowledged] = network.board.times(number);
     let since_posted = |time: Option<Time>| Some((time? - posted?).0);
     FlowRow {
         run: 0,
@@ -386,7 +407,7 @@ fn named(job: &Job) -> String {
     }
 }
 
-pub(crate) fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
+fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     let board = &network.board;
     let messages = job.messages.clone().map(|message| board.times(MessageId(message)));
     let times = messages.map(|[posted, _, acknowledged]| [posted, acknowledged]);

@@ -9,7 +9,7 @@
 mod cores;
 
 use crate::backlog::Backlogs;
-use crate::collect::{job_row, run_row};
+use crate::collect::{RunResult, rows};
 use crate::context::{Context, Counters, Effects, Failure, Notice};
 use crate::engine::clusters;
 use crate::fault_spec::{FaultKind, FaultSpec};
@@ -29,7 +29,6 @@ use anabranch_base::{HostId, LinkId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
 use anabranch_proto::Packet;
 use anabranch_proto::transport::PayloadRange;
-use anabranch_results::RunRow;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -171,11 +170,11 @@ impl<'a> DrivenRun<'a> {
         self.network.board.last_end()
     }
 
-    /// The row of the run, without fields such as the digest, ideal times, slowdowns, faults and warnings.
-    pub fn row(&self, totals: &NodeTotals) -> RunRow {
-        let jobs = (0..).zip(&self.network.workload.jobs);
-        let jobs: Vec<_> = jobs.map(|(number, job)| job_row(&self.network, number, job)).collect();
-        run_row(&self.network, totals, self.point, &jobs)
+    /// The rows of the run once it has ended, without faults and warnings. Rows of flows have no statistics of their
+    /// queue pairs, since these are in the processes of the senders.
+    pub fn result(&self, totals: &NodeTotals) -> RunResult {
+        let ideal = ideal(self.point, self.fabric);
+        rows(&self.network, (totals, self.last_end()), self.point, &ideal, None).with_digest()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Rows for the ranks and collectives of jobs with steps: computing time and exposed communication time.
 
-use crate::engine::Engine;
-use crate::observer::Observer;
+use crate::network::Network;
 use anabranch_base::{Duration, GateId, HostId, Time};
 use anabranch_results::{JobRow, PartRow};
 use anabranch_workload::{Job, Opens};
@@ -30,21 +29,18 @@ impl ComputeIntervals {
     }
 }
 
-/// The rows of all ranks and of all collectives of the jobs that have steps.
-pub(crate) fn parts_of_jobs<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]) -> Vec<PartRow> {
-    let jobs = engine.network().workload.jobs.iter().zip(rows).filter(|(job, _)| !job.steps.is_empty());
+/// The rows of all ranks and of all collectives of the jobs that have steps, at the time `now`.
+pub(crate) fn parts_of_jobs(network: &Network<'_>, now: Time, rows: &[JobRow]) -> Vec<PartRow> {
+    let jobs = network.workload.jobs.iter().zip(rows).filter(|(job, _)| !job.steps.is_empty());
     let mut parts = Vec::new();
     for (job, row) in jobs {
-        let busy = busy(engine, job);
+        let busy = busy(network, now, job);
         parts.extend(
-            (0..)
-                .zip(&job.hosts)
-                .zip(&busy)
-                .map(|((rank, host), busy)| of_rank(engine, row, rank, *host, busy)),
+            (0..).zip(&job.hosts).zip(&busy).map(|((rank, host), busy)| of_rank(now, row, rank, *host, busy)),
         );
         parts.extend((0..).zip(&job.collectives).map(|(number, its)| {
             let times =
-                |[begins, over]: [GateId; 2]| [step_times(engine, begins)[0], step_times(engine, over)[1]];
+                |[begins, over]: [GateId; 2]| [step_times(network, begins)[0], step_times(network, over)[1]];
             let members = its.members.iter().map(|(rank, steps)| (&busy[*rank as usize], times(*steps)));
             let start = members.clone().filter_map(|(_, [begun, _])| begun).min();
             let end = members
@@ -52,7 +48,7 @@ pub(crate) fn parts_of_jobs<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]
                 .map(|(_, [_, over])| over)
                 .try_fold(Time::ZERO, |end, over| Some(end.max(over?)));
             let spent = members.filter_map(|(busy, [begun, over])| {
-                let (begun, over) = (begun?, over.unwrap_or(engine.now()));
+                let (begun, over) = (begun?, over.unwrap_or(now));
                 let computes = busy.within(begun, over);
                 Some([computes, Duration(over.since(begun).0 - computes.0)])
             });
@@ -76,15 +72,9 @@ pub(crate) fn parts_of_jobs<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]
     parts
 }
 
-fn of_rank<O: Observer>(
-    engine: &Engine<'_, O>,
-    row: &JobRow,
-    rank: u32,
-    host: HostId,
-    busy: &ComputeIntervals,
-) -> PartRow {
+fn of_rank(now: Time, row: &JobRow, rank: u32, host: HostId, busy: &ComputeIntervals) -> PartRow {
     let (start, lasted) = (Time(row.start_ps), row.cct_ps);
-    let end = Time(row.start_ps + lasted.unwrap_or_else(|| engine.now().0.saturating_sub(row.start_ps)));
+    let end = Time(row.start_ps + lasted.unwrap_or_else(|| now.0.saturating_sub(row.start_ps)));
     let computes = busy.within(start, end);
     PartRow {
         run: 0,
@@ -104,8 +94,7 @@ fn of_rank<O: Observer>(
 }
 
 /// The start and end of the step that belongs to a gate, as far as they are known.
-fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time>; 2] {
-    let network = engine.network();
+fn step_times(network: &Network<'_>, gate: GateId) -> [Option<Time>; 2] {
     match network.workload.gates[gate.index()].opens {
         Opens::Step(number) => network.board.step_times(number),
         _ => [None; 2],
@@ -114,8 +103,7 @@ fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time
 
 /// The intervals in which each rank of a job has computed. Simultaneous steps count once, and a step that has not ended
 /// counts until now.
-fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> Vec<ComputeIntervals> {
-    let network = engine.network();
+fn busy(network: &Network<'_>, now: Time, job: &Job) -> Vec<ComputeIntervals> {
     let mut spans: Vec<Vec<[Time; 2]>> = vec![Vec::new(); job.hosts.len()];
     for (position, number) in (0..).zip(job.steps.clone()) {
         let step = &network.workload.steps[number as usize];
@@ -124,7 +112,7 @@ fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> Vec<ComputeIntervals>
             && let [Some(begun), over] = network.board.step_times(number)
             && let Some(rank) = job.rank_steps.partition_point(|first| *first <= position).checked_sub(1)
         {
-            spans[rank].push([begun, over.unwrap_or(engine.now())]);
+            spans[rank].push([begun, over.unwrap_or(now)]);
         }
     }
     spans.into_iter().map(ComputeIntervals::of).collect()

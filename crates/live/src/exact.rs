@@ -4,17 +4,16 @@ use crate::codec::is_pause;
 use crate::error::LiveError;
 use crate::node::{Frame, LiveNode};
 use anabranch_base::{NodeId, Time};
-use anabranch_sim::results::RunRow;
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::topology::Topology;
-use anabranch_sim::{Built, DrivenNode, DrivenRun, NodeTotals, Signal, SignalKind};
+use anabranch_sim::{Built, DrivenNode, DrivenRun, NodeTotals, RunResult, Signal, SignalKind};
 use std::collections::BTreeMap;
 
 /// The results of a run.
 #[derive(Debug)]
 pub struct ExactOutcome {
-    /// The row of the run.
-    pub row: RunRow,
+    /// The rows of the run.
+    pub result: RunResult,
     /// The totals of all nodes.
     pub totals: NodeTotals,
     /// Number of messages whose bytes were checked at their receivers.
@@ -97,7 +96,7 @@ pub fn exact_observed(
     let totals = DrivenNode::totals(&driven);
     let [messages, _] = run.counts();
     Ok(ExactOutcome {
-        row: run.row(&totals),
+        result: run.result(&totals),
         totals,
         checked: exact.nodes.iter().map(LiveNode::checked_messages).sum(),
         times: (0..messages).map(|message| run.message_times(anabranch_base::MessageId(message))).collect(),

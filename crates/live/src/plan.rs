@@ -14,9 +14,11 @@ const MOST_RATE: f64 = 60_000.0;
 /// Real time in seconds that a full packet should take on a host's link. With this time, nodes act in time even on a
 /// busy machine.
 const EASY_PACKET: f64 = 10e-3;
-/// Real time in seconds that a run should not exceed. To end within this time, a run may be dilated less than
-/// [`EASY_PACKET`] requires.
+/// Real time in seconds that the busy part of a run should not exceed. To end within this time, a run may be dilated less
+/// than [`EASY_PACKET`] requires.
 const EASY_RUN: f64 = 15.0;
+/// Real time in seconds that a run should not exceed, even if it mostly waits for timeouts.
+const LONGEST_RUN: f64 = 150.0;
 
 /// The amount of work of a run, from its simulation.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +27,8 @@ pub struct Work {
     pub packet_hops: u64,
     /// The simulated duration of the run.
     pub lasts: Time,
+    /// The part of the simulated duration in which nearly all packets are sent. The rest is spent on waiting for timeouts.
+    pub busy: Time,
     /// The simulated time that a full packet takes on the link of a host.
     pub packet: Time,
 }
@@ -36,14 +40,15 @@ impl Work {
 
     /// The dilation at which the run has `rate` packet-hops per second of real time.
     fn dilation_for(&self, rate: f64) -> f64 {
-        self.packet_hops as f64 / (Work::seconds(self.lasts).max(1e-12) * rate)
+        self.packet_hops as f64 / (Work::seconds(self.busy).max(1e-12) * rate)
     }
 
     /// The dilation that suits even a busy machine. `EASY_PACKET` does not raise the dilation beyond the one with
-    /// which the run takes `EASY_RUN`.
+    /// which the busy part of the run takes `EASY_RUN`, or the run `LONGEST_RUN`.
     pub fn fitting_dilation(&self) -> u32 {
         let in_time = EASY_PACKET / Work::seconds(self.packet).max(1e-12);
-        let soon = EASY_RUN / Work::seconds(self.lasts).max(1e-12);
+        let within = |seconds: f64, time: Time| seconds / Work::seconds(time).max(1e-12);
+        let soon = within(EASY_RUN, self.busy).min(within(LONGEST_RUN, self.lasts));
         two_digits(self.dilation_for(EASY_RATE).max(in_time.min(soon)).max(1.0))
     }
 
@@ -61,7 +66,7 @@ impl Work {
         if f64::from(dilation) >= least {
             return Ok(());
         }
-        let rate = self.packet_hops as f64 / self.real_seconds(dilation).max(1e-12);
+        let rate = self.dilation_for(1.0) / f64::from(dilation);
         Err(LiveError::Unsupported(format!(
             "at a dilation of {dilation} the run sends {rate:.0} packets over links per second, and a machine carries \
              about {MOST_RATE:.0}\n  help: --dilation {} or more; --dilation {} is easy",
@@ -108,13 +113,18 @@ mod tests {
     fn a_dilation_fits_the_work() {
         // A packet of 348 ns takes 10 ms at a dilation of 28,736, rounded up to 29,000. At `MOST_RATE`, 12,000
         // packet-hops take 200 ms. This is 2,000 times the simulated 100 us.
-        let work = Work { packet_hops: 12_000, lasts: Time(100_000_000), packet: Time(348_000) };
+        let lasts = Time(100_000_000);
+        let work = Work { packet_hops: 12_000, lasts, busy: lasts, packet: Time(348_000) };
         let fits = work.fitting_dilation();
         assert_eq!(fits, 29_000, "10 ms for a packet");
         work.check(fits).unwrap();
         let error = work.check(1_000).unwrap_err().to_string();
         assert!(error.contains("--dilation 2000 or more; --dilation 29000 is easy"), "{error}");
         work.check(2_000).unwrap();
+        // A run that then waits for a timeout needs the same dilation as long as it takes 150 s.
+        let waits = |us: u64| Work { lasts: Time(us * 1_000_000), ..work };
+        assert_eq!([3_000, 10_000].map(|us| waits(us).fitting_dilation()), [29_000, 15_000]);
+        assert!(waits(3_000).check(1_000).is_err());
     }
 
     #[test]

@@ -12,10 +12,9 @@ use crate::record::Recorder;
 use crate::sockets;
 use crate::worker::Worker;
 use anabranch_base::{LinkId, MessageId, NodeId, Time};
-use anabranch_sim::results::RunRow;
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::topology::Topology;
-use anabranch_sim::{Built, DrivenRun, NodeTotals, Signal, SignalKind};
+use anabranch_sim::{Built, DrivenRun, NodeTotals, RunResult, Signal, SignalKind};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::{set_pdeathsig, set_timerslack};
 use nix::sys::signal::{SigHandler, Signal as Kill, kill, signal};
@@ -53,8 +52,8 @@ pub struct Settings<'s> {
 /// The results of a run.
 #[derive(Debug)]
 pub struct LiveOutcome {
-    /// The row of the run, in simulated time.
-    pub row: RunRow,
+    /// The rows of the run, in simulated time.
+    pub result: RunResult,
     /// Number of messages whose bytes were checked at their receivers.
     pub checked: u64,
     /// Number of bytes of the checked messages.
@@ -126,7 +125,7 @@ fn outcome(run: &DrivenRun<'_>, reports: &[NodesReport], packet_ns: u64, dilatio
         report.steps.iter().for_each(|(step, times)| run.record_step(*step, *times));
     }
     LiveOutcome {
-        row: run.row(&totals),
+        result: run.result(&totals),
         checked: reports.iter().map(|report| report.checked).sum(),
         checked_bytes: reports.iter().map(|report| report.checked_bytes).sum(),
         frames,

@@ -45,14 +45,14 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
         let folder = tempfile::tempdir().unwrap();
         let live = by_clock(&point, 40_000, folder.path());
         let simulated = run(&point, &Control::default()).unwrap().run;
-        let (live_us, simulated_us) = (live.row.fct_mean_us, simulated.fct_mean_us);
+        let (live_us, simulated_us) = (live.result.run.fct_mean_us, simulated.fct_mean_us);
         // If nodes acted too late because the machine was busy, the times are not compared.
         let is_near = (0.8..1.25).contains(&(live_us / simulated_us));
         assert!(
             is_near || live.needed_dilation().is_some(),
             "{name}: {live_us} us live, {simulated_us} us simulated"
         );
-        assert_eq!(live.row.drops + live.row.retransmissions, 0, "{name}");
+        assert_eq!(live.result.run.drops + live.result.run.retransmissions, 0, "{name}");
     }
     for point in points(text) {
         let name = &point.scheme.name;
@@ -60,7 +60,11 @@ fn messages_arrive_whole_in_nearly_the_simulated_time_and_records_are_replayed()
         // At this small dilation nodes may act late, so the times are not compared.
         let live = by_clock(&point, 2_000, folder.path());
         let simulated = run(&point, &Control::default()).unwrap().run;
-        assert_eq!((live.checked, live.row.flows_finished), (simulated.flows, simulated.flows), "{name}");
+        assert_eq!(
+            (live.checked, live.result.run.flows_finished),
+            (simulated.flows, simulated.flows),
+            "{name}"
+        );
         assert_eq!(live.kernel_drops, 0, "{name}");
         check_replay(&point, folder.path());
     }

@@ -2,9 +2,9 @@
 
 use anabranch_base::{Duration, NodeId, Time};
 use anabranch_live::{ExactOutcome, exact, exact_observed};
-use anabranch_sim::build;
 use anabranch_sim::results::RunRow;
 use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, read};
+use anabranch_sim::{RunResult, build};
 use anabranch_wire::{Entropy, RoceFrame, opcode};
 
 fn points(text: &str) -> Vec<RunPoint> {
@@ -14,8 +14,9 @@ fn points(text: &str) -> Vec<RunPoint> {
 
 fn rows(text: &str) -> Vec<RunRow> {
     let run = |point: &RunPoint| {
-        let ExactOutcome { row, checked, .. } = exact(point, &build(point).unwrap())
-            .unwrap_or_else(|error| panic!("{}: {error}", point.scheme.name));
+        let ExactOutcome { result: RunResult { run: row, .. }, checked, .. } =
+            exact(point, &build(point).unwrap())
+                .unwrap_or_else(|error| panic!("{}: {error}", point.scheme.name));
         assert_eq!(checked, row.flows, "{}", row.scheme);
         row
     };
@@ -147,7 +148,11 @@ fn the_notification_point_of_themis_longhaul_sends_its_cnps_within_a_data_centre
             }
         })
         .unwrap();
-        cnps.push((over_the_long_link, at_hosts.len() as f64, outcome.row.extra.get("pnp_cnps").copied()));
+        cnps.push((
+            over_the_long_link,
+            at_hosts.len() as f64,
+            outcome.result.run.extra.get("pnp_cnps").copied(),
+        ));
         if point.scheme.name == "themis-longhaul" {
             // The CNP passes a leaf and a ToR on its way from the external switch to the host.
             assert!(at_hosts[0].since(first) < Duration::from_us(10), "{first} {}", at_hosts[0]);

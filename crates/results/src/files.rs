@@ -13,6 +13,7 @@
 //! | `missing.json` | the [`MissingRun`](crate::MissingRun)s, when there are any |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
 //! | `answer.json` | the search for a value and its answer ([`SearchAnswer`](crate::SearchAnswer)), when there is one |
+//! | `live.json` | the [`LiveRun`](crate::LiveRun) of each run, when the runs are on real packets |
 //! | `manifest.json` | the format's number, the title, warnings, and length and digest of the files above; written last |
 //!
 //! Parquet columns have the names of the fields, which contain units. The rows of all tables have the scheme, the seed
@@ -62,6 +63,7 @@ pub(crate) const FAULTS: &str = "faults.parquet";
 const FIGURE: &str = "figure.json";
 const MISSING: &str = "missing.json";
 const ANSWER: &str = "answer.json";
+const LIVE: &str = "live.json";
 impl ResultSet {
     /// Writes the result files into `dir`, which must exist.
     ///
@@ -92,6 +94,9 @@ impl ResultSet {
         }
         if let Some(answer) = &self.answer {
             files.push(write_file(dir, ANSWER, &to_json(dir, ANSWER, answer)?)?);
+        }
+        if !self.live.is_empty() {
+            files.push(write_file(dir, LIVE, &to_json(dir, LIVE, &self.live)?)?);
         }
         let warned = self.runs.iter().any(|run| !run.warnings.is_empty());
         let of_runs = self.runs.iter().filter(|_| warned).map(|run| run.warnings.clone());
@@ -197,9 +202,14 @@ impl ResultSet {
             missing: read_json(dir, MISSING, &manifest)?.unwrap_or_default(),
             figure: read_json(dir, FIGURE, &manifest)?,
             answer: read_json(dir, ANSWER, &manifest)?,
+            live: read_json(dir, LIVE, &manifest)?.unwrap_or_default(),
             title: manifest.title.clone(),
             warnings: manifest.warnings.clone(),
         };
+        if !set.live.is_empty() && set.live.len() != set.runs.len() {
+            let lengths = format!("it has {} rows for {} runs", set.live.len(), set.runs.len());
+            return Err(damaged(&dir.join(LIVE), lengths));
+        }
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(JOBS), set.jobs.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(PARTS), set.parts.iter().map(|row| row.run), set.runs.len())?;
@@ -343,7 +353,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
-    let known = [SCENARIO, FACTS, RUNS, FLOWS, JOBS, PARTS, FAULTS, SERIES, MISSING, FIGURE, ANSWER];
+    let known = [SCENARIO, FACTS, RUNS, FLOWS, JOBS, PARTS, FAULTS, SERIES, MISSING, FIGURE, ANSWER, LIVE];
     match manifest.files.iter().find(|file| !known.contains(&file.name.as_str())) {
         Some(file) => Err(damaged(&path, format!("it lists {:?}; expected {}", file.name, known.join(", ")))),
         None => Ok(manifest),

@@ -26,6 +26,7 @@ mod faults;
 mod figure;
 #[cfg(feature = "files")]
 mod files;
+mod live;
 #[cfg(not(feature = "files"))]
 mod no_files;
 mod recovery;
@@ -64,6 +65,7 @@ pub use figure::{
 };
 #[cfg(feature = "files")]
 pub use files::SERIES as SERIES_FILE;
+pub use live::LiveRun;
 #[cfg(not(feature = "files"))]
 pub use no_files::FiledCurves;
 pub use recovery::{ALL_HOSTS, GOODPUT, time_to_recover};

@@ -1,7 +1,7 @@
 //! The results of a scenario as a whole.
 
 use crate::{
-    Figure, FiledCurves, FlowRow, JobRow, PartRow, RunFailure, RunRow, RunWarning, ScenarioFacts,
+    Figure, FiledCurves, FlowRow, JobRow, LiveRun, PartRow, RunFailure, RunRow, RunWarning, ScenarioFacts,
     SearchAnswer, SeriesRow, SharedWarning, Value,
 };
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,8 @@ pub struct ResultSet {
     pub figure: Option<Figure>,
     /// The search of `anabranch find` with its answer.
     pub answer: Option<SearchAnswer>,
+    /// For runs on real packets, one row for each of `runs`. Empty if the runs are simulated.
+    pub live: Vec<LiveRun>,
 }
 
 impl ResultSet {

@@ -47,6 +47,9 @@ pub struct TestbedArgs {
     /// Record the inputs of each node with their times, and its outputs, for `anabranch replay`
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
+    /// Write results below this folder
+    #[arg(long = "out", value_name = "DIR", default_value = "results")]
+    pub folder: PathBuf,
     /// Run nothing; print what is missing on this machine
     #[arg(long)]
     pub check: bool,

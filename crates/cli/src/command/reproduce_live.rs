@@ -4,7 +4,8 @@ use crate::args::ReproduceArgs;
 use crate::command::check::counted;
 use crate::failure::Failure;
 use crate::output::note;
-use crate::real_packets::{Finished, Options, check_run, differences, document, run_all, validity};
+use crate::real_packets::{Finished, Options, check_run, comparison, documents, run_all};
+use anabranch_report::live_invalid;
 use anabranch_sim::scenario::{Figure, RunPoint};
 use serde_json::{Value, json};
 
@@ -46,11 +47,13 @@ impl OnRealPackets {
 
     pub fn text(&self) -> String {
         let mut text = String::new();
-        if !self.finished.pairs.is_empty() {
-            let (rows, valid) = (differences(&self.finished.pairs), validity(&self.finished.pairs));
+        let set = &self.finished.set;
+        if !set.runs.is_empty() {
             text = format!(
-                "LIVE: real packets beside the simulation, all times divided by the dilation\n\n{rows}\n{valid}"
+                "LIVE: real packets beside the simulation, all times divided by the dilation\n\n{}",
+                comparison(set)
             );
+            text.extend(live_invalid(set).into_iter().map(|line| line + "\n"));
         }
         for why in &self.refused {
             text.push_str(&format!("Not on real packets: {why}\n"));
@@ -60,8 +63,7 @@ impl OnRealPackets {
 
     /// The content of [`text`](Self::text) as JSON.
     pub fn document(&self) -> Value {
-        let runs: Vec<Value> = self.finished.pairs.iter().map(document).collect();
-        json!({ "runs": runs, "failed": self.finished.failed, "not_run": self.refused })
+        json!({ "runs": documents(&self.finished.set), "failed": self.finished.failed, "not_run": self.refused })
     }
 
     /// Checks that all runs on real packets have succeeded.

@@ -2,16 +2,18 @@
 
 use crate::args::TestbedArgs;
 use crate::failure::Failure;
+use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json, width};
-use crate::real_packets::{Finished, Options, Pair, check_run, differences, document, run_all, validity};
+use crate::real_packets::{Options, check_run, comparison, documents, run_all};
 use crate::source::Prepared;
+use crate::store::{Item, Store};
 use crate::{interrupt, record, source};
-use anabranch_results::{ResultSet, RunRow};
+use anabranch_results::ResultSet;
 use anabranch_sim::scenario::Overrides;
-use anabranch_sim::{RunResult, add};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
-/// Runs a scenario on real packets and in the simulator, and prints both results with their differences. With
+/// Runs a scenario on real packets and in the simulator. Prints and stores both results with their differences. With
 /// `--check` or without a scenario, it only prints what a testbed needs and whether this machine has it.
 ///
 /// # Errors
@@ -37,39 +39,47 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     }
     let TestbedArgs { dilation, sockets, limit, .. } = *args;
     let options = Options { dilation, sockets, limit, record: args.record.clone() };
-    let finished = run_all(&prepared.points, &options);
+    let mut finished = run_all(&prepared.points, &options);
+    let folder = store(&prepared, &mut finished.set, &args.folder)?;
+    let page = folder.map(|folder| folder.join("report.html"));
     if args.json {
         print_json(&json!({
             "title": prepared.scenario.title,
-            "runs": finished.pairs.iter().map(document).collect::<Vec<Value>>(),
+            "runs": documents(&finished.set),
             "failed": finished.failed,
+            "report": page,
         }))?;
-    } else if !finished.pairs.is_empty() {
-        print(&tables(&prepared, &finished))?;
+    } else if let Some(page) = page {
+        print(&format!("{}\nreport: {}\n", tables(&finished.set), page.display()))?;
     }
     finished.verdict(prepared.points.len())
 }
 
-fn tables(prepared: &Prepared, finished: &Finished) -> String {
-    let set = |title: &str, rows: &dyn Fn(&Pair) -> RunRow| {
-        let mut set = ResultSet {
-            title: title.to_owned(),
-            scenario_toml: prepared.item.toml.clone(),
-            facts: prepared.item.facts.clone(),
-            ..ResultSet::default()
-        };
-        for pair in &finished.pairs {
-            add(&mut set, RunResult::new(rows(pair), Vec::new(), Vec::new(), Vec::new()));
-        }
-        format!("{title}\n\n{}", anabranch_report::table(&set, width()).trim_end())
-    };
-    let live = set("LIVE: real packets, all times divided by the dilation", &|pair| pair.live.row.clone());
-    let simulated = set("SIMULATED: the same runs", &|pair| pair.simulated.clone());
+/// Stores the finished runs and their page. The name of the folder differs from that of simulated results by `live`.
+/// Returns the folder, or `None` if no run finished.
+fn store(prepared: &Prepared, set: &mut ResultSet, folder: &Path) -> Result<Option<PathBuf>, Failure> {
+    set.title.clone_from(&prepared.scenario.title);
+    set.scenario_toml.clone_from(&prepared.item.toml);
+    set.facts = prepared.item.facts.clone();
+    set.warnings.clone_from(&prepared.item.warnings);
+    if set.runs.is_empty() {
+        return Ok(None);
+    }
+    let item = Item { name: format!("{}-live", prepared.item.name), ..prepared.item.clone() };
+    let html = anabranch_report::html(set, &MadeBy::this().provenance());
+    let written = Store::at(folder).begin(&item)?.finish(set, &html, set.missing.is_empty());
+    written.map(Some).inspect_err(|_| note(&tables(set)))
+}
+
+fn tables(set: &ResultSet) -> String {
+    let mut simulated = ResultSet { live: Vec::new(), ..set.clone() };
+    simulated.runs = set.live.iter().map(|live| live.simulated.clone()).collect();
+    let [live, simulated] =
+        [set, &simulated].map(|set| anabranch_report::table(set, width()).trim_end().to_owned());
     format!(
-        "{}\n\n{live}\n\n{simulated}\n\nDIFFERENCES: live beside simulated\n\n{}\n{}",
-        prepared.scenario.title,
-        differences(&finished.pairs),
-        validity(&finished.pairs)
+        "{}\n\nLIVE\n\n{live}\n\nSIMULATED: the same runs\n\n{simulated}\n\nDIFFERENCES: live beside simulated\n\n{}",
+        set.title,
+        comparison(set)
     )
 }
 

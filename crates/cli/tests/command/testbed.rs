@@ -213,10 +213,20 @@ fn finished_runs_are_printed_whatever_becomes_of_the_others() {
     let args = ["testbed", "s.toml", "--scheme", "reps", "--sockets", "--dilation", "20000", "--limit", "3"];
     let ended = place.run(&args).expect(1);
     assert!(
-        ended.stdout.contains("LIVE: real packets") && ended.stdout.contains("all 4 messages"),
+        ended.stdout.contains("On real packets, 20000 times slower")
+            && ended.stdout.contains("all 4 messages"),
         "{}",
         ended.stdout
     );
+    let (_, page) = ended.stdout.rsplit_once("report: ").expect("a page");
+    let folder = page.trim_end().strip_suffix("/report.html").unwrap();
+    assert!(folder.contains("-live-") && folder.ends_with("-partial"), "{folder}");
+    let html = fs::read_to_string(place.path().join(page.trim_end())).unwrap();
+    for part in ["<span class=\"chip\">real packets</span>", "Beside the simulation", "mean FCT", "64MiB"] {
+        assert!(html.contains(part), "{part}");
+    }
+    let again = place.run(&["report", folder]).expect(0).stdout;
+    assert!(again.contains("On real packets, 20000 times slower"), "{again}");
     assert!(ended.stderr.contains("ended within the limit of 3 s; --limit"), "{}", ended.stderr);
     assert!(ended.stderr.contains("error: 1 of 2 runs failed"), "{}", ended.stderr);
     let long = [&args[..8], &["60", "--json", "--record", "record"]].concat();

@@ -11,6 +11,7 @@ mod fabric;
 mod gallery;
 mod league;
 mod links;
+mod live;
 mod markup;
 mod plot;
 mod plots;
@@ -42,7 +43,8 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     let index = Index::new(set);
     let plots = plots::of(&index);
     let mut body = String::new();
-    body.push_str(&format!("<header><p class=\"brand\">Anabranch</p><h1>{}</h1>", escape(&set.title)));
+    let chip = if set.live.is_empty() { "" } else { " <span class=\"chip\">real packets</span>" };
+    body.push_str(&format!("<header><p class=\"brand\">Anabranch</p><h1>{}{chip}</h1>", escape(&set.title)));
     if let Some(figure) = &set.figure {
         body.push_str(&format!(
             "<p class=\"sub\">{}, {}: {} <span class=\"chip\">scale: {}</span></p>",
@@ -60,6 +62,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
         body.push_str(&format!("<section><p><strong>{}</strong></p></section>\n", prose(&sentence)));
     }
     body.push_str(&verdict::section(set));
+    body.push_str(&live::section(set));
     body.push_str(&warnings(set));
     if let Some(figure) = &set.figure {
         body.push_str(&claims::section(figure));

@@ -6,6 +6,7 @@ mod summary;
 use crate::bandwidth::bandwidth_tables;
 use crate::fairness::fairness_note;
 use crate::groups::each_run;
+use crate::live::{dilations, live_invalid};
 use crate::ranking::{Quantity, ranked_quantity};
 use crate::verdict::verdict;
 use anabranch_results::ResultSet;
@@ -70,9 +71,15 @@ fn is_key(head: &str, quantity: Quantity) -> bool {
     head == counted || ranked_heads(quantity).contains(&head) || sites.contains(&head)
 }
 
-/// The lines above a table: a note if settings differ, and the verdict.
+/// The lines above a table: that packets were real and which runs are invalid, a note if settings differ, and the
+/// verdict.
 fn above(set: &ResultSet, width: usize) -> String {
-    let mut text = fairness_note(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
+    let mut text = String::new();
+    let live = dilations(set).into_iter().chain(live_invalid(set));
+    for sentence in live {
+        text.push_str(&format!("{}\n\n", wrap(&sentence, width)));
+    }
+    text.push_str(&fairness_note(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n")));
     let sentences = verdict(set);
     for sentence in &sentences {
         text.push_str(&wrap(sentence, width));

@@ -1,8 +1,8 @@
 use super::*;
 use crate::{
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FabricFacts, FaultFacts, FaultRow, Figure,
-    LongerLimits, MissingRun, Outcome, PlaneFacts, PlotKind, PlotSpec, PointFacts, RunFailure, ScenarioFacts,
-    SchemeFacts, Sensitivity, SensitivityEntry, SetupRow, Spread, StallReason, Value,
+    LiveRun, LongerLimits, MissingRun, Outcome, PlaneFacts, PlotKind, PlotSpec, PointFacts, RunFailure,
+    ScenarioFacts, SchemeFacts, Sensitivity, SensitivityEntry, SetupRow, Spread, StallReason, Value,
 };
 use std::collections::BTreeMap;
 use tempfile::tempdir;
@@ -10,6 +10,15 @@ use tempfile::tempdir;
 fn small_set() -> ResultSet {
     ResultSet {
         answer: None,
+        live: vec![LiveRun {
+            dilation: 100_000,
+            lateness_packet_times: 0.5,
+            latest_frame_us: 1e4,
+            needed_dilation: None,
+            messages_checked: 2,
+            bytes_checked: 9,
+            simulated: RunRow { scheme: "reps".into(), seed: 3, fct_max_us: 1.25, ..RunRow::default() },
+        }],
         title: "Two messages".into(),
         scenario_toml: "title = \"Two messages\"\n".into(),
         facts: ScenarioFacts {
