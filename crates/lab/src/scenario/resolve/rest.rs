@@ -3,7 +3,7 @@
 use crate::scenario::keys;
 use crate::scenario::keys::fault::{MOST_PER_HOUR, RECEIVE_BUFFER, SHORTEST_PERIOD};
 use crate::scenario::keys::series::{PointsOf, SeriesKind};
-use crate::scenario::read::table::{Table, example};
+use crate::scenario::read::table::Table;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::{FaultKind, FaultSpec, Limits, MeasureSpec, Series, Several};
@@ -160,7 +160,10 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
         let key = if table.node("links").is_some() { "links" } else { "switches" };
         let message = format!("this kind of fault is about hosts, not about {key}");
         let value = node.value();
-        let help = match value.as_str().filter(|name| name.starts_with("host")) {
+        let names_hosts = |name: &&str| {
+            ["host:", "server:", "rail:", "host-links", "nic-links"].iter().any(|form| name.starts_with(form))
+        };
+        let help = match value.as_str().filter(names_hosts) {
             Some(name) => format!("hosts = {name:?} instead of {key}"),
             None => format!("hosts = \"host:0\" instead of {key}"),
         };
@@ -404,7 +407,7 @@ fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), Diagnostic> {
     for other in ["links", "switches", "qps"] {
         if other != key && table.node(other).is_some() {
             let message = format!("{word:?} is measured on {}, not on {}", what(key), what(other));
-            let example = if key == "qps" { "\"all\"" } else { example(key) };
+            let example = if key == "qps" { "\"all\"" } else { table.example(key) };
             return Err(table.wrong(other, message, format!("{key} = {example} instead of {other}")));
         }
     }
@@ -467,7 +470,7 @@ fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
     let selectors: Several<String> = table.need(key)?;
     if selectors.0.is_empty() || selectors.0.iter().any(|selector| selector.trim().is_empty()) {
         let message = format!("{key} is empty and selects nothing");
-        return Err(table.wrong(key, message, Fix::set(key, example(key))));
+        return Err(table.wrong(key, message, Fix::set(key, table.example(key))));
     }
     Ok(selectors)
 }
@@ -475,7 +478,8 @@ fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
 fn selector(table: &Table, key: &str) -> Result<String, Diagnostic> {
     if let Some(several) = table.get::<Vec<String>>(key).ok().flatten() {
         let message = format!("{key}: a measure has one name, not a list");
-        let name = several.first().map_or_else(|| example(key).to_owned(), |first| format!("{first:?}"));
+        let name =
+            several.first().map_or_else(|| table.example(key).to_owned(), |first| format!("{first:?}"));
         return Err(table.wrong(
             key,
             message,
@@ -488,7 +492,7 @@ fn selector(table: &Table, key: &str) -> Result<String, Diagnostic> {
     let selector: String = table.need(key)?;
     if selector.trim().is_empty() {
         let message = format!("{key} is empty and selects nothing");
-        return Err(table.wrong(key, message, Fix::set(key, example(key))));
+        return Err(table.wrong(key, message, Fix::set(key, table.example(key))));
     }
     Ok(selector)
 }
