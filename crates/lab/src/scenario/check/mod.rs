@@ -263,7 +263,7 @@ impl Scenario {
         checks.idle_nvlink.look(step.workload, workload, &ground.topology);
         checks.nvlink_rates.look(step.topology, step.workload);
         checks.other_meaning.look(step.topology, step.workload, &ground.topology);
-        checks.without.look_at_workload(step.workload, workload, &self.files);
+        checks.without.look_at_workload(step.workload, workload, step.schemes, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
         let ends = soonest.min(self.limits.max_time);

@@ -41,6 +41,9 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
         table,
         &keys::of(KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(word, _)| word)),
     )?;
+    if kind == Kind::LinkFlap && table.node("per_hour").is_some() && table.node("period").is_none() {
+        return Err(random_flaps(table));
+    }
     let kind = match kind {
         Kind::SwitchDown => FaultKind::SwitchDown { switches: selectors(table, "switches")? },
         Kind::SlowReceiver => slow_receiver(table, link)?,
@@ -58,6 +61,22 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
     let per_hour = per_hour(table, &at)?;
     let duration = duration(table, &at)?;
     Ok(FaultSpec { kind, at, duration, per_hour })
+}
+
+/// The error for a flapping link with a number of failures per hour in place of a period.
+fn random_flaps(table: &Table) -> Diagnostic {
+    let message = "a link of kind \"link-flap\" fails again after each period, and one of kind \"link-down\" per_hour times an hour";
+    let time = table.node("down_for").or(table.node("duration")).map(|node| node.value());
+    let fix = match (time, table.node("down_for").is_some()) {
+        (Some(_), false) => Fix::set("kind", "\"link-down\""),
+        (Some(time), true) => {
+            Fix::text(format!("kind = \"link-down\", with duration = {time} in place of down_for"))
+        }
+        (None, _) => {
+            Fix::text("kind = \"link-down\", and duration = \"50us\" for how long each failure lasts")
+        }
+    };
+    table.wrong("kind", message, fix)
 }
 
 /// The mean number of failures per hour. Failures begin at random from the time `at` on, so `at` must be a single time,

@@ -265,3 +265,115 @@ fn more_links_up_than_down_are_a_number_of_uplinks() {
     );
     works(&tree.replace("0.5", "2"));
 }
+
+#[test]
+fn groups_within_a_domain_get_groups_of_several() {
+    let groups =
+        |groups: &str, server: &str| on_16(NVLINK, &format!("{RING}\nserver = {server}\ngroups = {groups}"));
+    for (server, instead) in [("{}", "[[0, 8]]"), ("{ ranks = 4, link = \"3600Gbps\" }", "[[0, 4]]")] {
+        let said = format!("write: groups of GPUs of several domains, such as groups = {instead}");
+        let found = warnings(&groups("[[0, 1, 2], [2, 3]]", server));
+        assert!(found.iter().any(|warning| warning.ends_with(&said)), "{found:?}");
+        let found = warnings(&groups(instead, server));
+        assert!(found.iter().all(|warning| !warning.contains("no packet is sent")), "{found:?}");
+    }
+}
+
+#[test]
+fn switches_of_nvlink_that_reduce_are_for_an_allreduce() {
+    for (operation, help) in [
+        ("alltoall", "write: [workload.server] without nvls, which only an AllReduce uses"),
+        ("sendrecv", "write: [workload.server] without nvls, which only an AllReduce uses"),
+        ("broadcast", "write: [workload.server] without nvls, which only an AllReduce uses"),
+        (
+            "all_reduce\"\nalgorithm = \"allreduce-ring",
+            "write: algorithm = \"allreduce-hierarchical\", or [workload.server] without nvls",
+        ),
+    ] {
+        let tests = |operation: &str, server: &str| {
+            on_16(
+                NVLINK,
+                &format!("kind = \"nccl-tests\"\noperation = \"{operation}\"\n{SIZES}\nserver = {server}"),
+            )
+        };
+        let [warning] = &warnings(&tests(operation, "{ nvls = true }"))[..] else { panic!("one warning") };
+        assert!(warning.ends_with(help), "{warning}");
+        assert_eq!(warnings(&tests(operation, "{}")), [""; 0]);
+    }
+    let hierarchical = ring("", "").replace("-ring", "-hierarchical").replace("{}", "{ nvls = true }");
+    assert_eq!(warnings(&hierarchical), [""; 0]);
+}
+
+#[test]
+fn collectives_beside_each_other_are_no_jobs() {
+    for line in
+        ["algorithm = \"alltoall\"\nbytes = \"8MB\"", "kind = \"collective\"", "operation = \"all_reduce\""]
+    {
+        let hint =
+            correction(&on_16(NVLINK, &format!("kind = \"jobs\"\n[[workload.job]]\n{line}\nserver = {{}}")));
+        assert!(hint.starts_with("kind = \"collective\" below [workload] for one collective"), "{hint}");
+        assert!(hint.contains("beside it [[class]] with name, scheme and [class.workload]"), "{hint}");
+    }
+    works(&ring("", "jobs = 2\nranks = 64"));
+    let other = "[[class]]\nname = \"other\"\nscheme = \"reps\"\n[class.workload]\nkind = \"collective\"\nalgorithm = \"alltoall\"\n\
+                 bytes = \"1MB\"\nserver = {}\ngroups = [[64, 72, 80]]";
+    works(&ring("", &format!("groups = [[0, 8, 16, 24]]\n{other}")));
+    let without_file = correction(&on_16(NVLINK, "kind = \"jobs\"\n[[workload.job]]\nformat = \"goal\""));
+    assert_eq!(without_file, "file = \"job.goal\"");
+}
+
+#[test]
+fn buffers_of_lossless_switches_and_pfc_have_the_values_that_were_meant() {
+    let set = |schemes: &str, lines: &str| {
+        on_16("", PERMUTATION).replace("\"reps\"", schemes) + &format!("[set]\n{lines}\n")
+    };
+    let buffer = "\"rocev2.fabric.pfc.buffer\" = \"16MB\"";
+    assert_eq!(correction(&set("\"rocev2\"", "\"rocev2.fabric.shared_buffer\" = \"16MB\"")), buffer);
+    let pfc = works(&set("\"rocev2\"", buffer)).schemes[0].fabric.pfc.clone().unwrap();
+    assert_eq!(pfc.buffer, anabranch_base::Bytes(16_000_000));
+    let swept = on_16("", PERMUTATION).replace("reps", "rocev2");
+    let swept = |path: &str| format!("{swept}[sweep]\n\"rocev2.fabric.{path}\" = [\"16MB\", \"32MB\"]\n");
+    assert_eq!(correction(&swept("shared_buffer")), "\"rocev2.fabric.pfc.buffer\" = [\"16MB\", \"32MB\"]");
+    works(&swept("pfc.buffer"));
+    for path in ["fabric.pfc", "pfc"] {
+        let on = correction(&set("\"reps\"", &format!("\"reps.{path}\" = true")));
+        assert_eq!(on, "\"reps.fabric.pfc\" = {}");
+        let none = correction(&set("\"reps\"", &format!("\"reps.{path}\" = false")));
+        assert_eq!(none, "nothing: scheme \"reps\" has no PFC");
+        let off = correction(&set("\"rocev2\"", &format!("\"rocev2.{path}\" = false")));
+        assert_eq!(off, "\"rocev2.fabric.queue\" = \"1bdp\"");
+        works(&set("\"rocev2\"", &off));
+    }
+    assert_eq!(correction(&set("\"reps\"", "\"reps.pfc\" = {}")), "\"reps.fabric.pfc\" = {}");
+    let own = works(&set("\"reps\", \"rocev2\"", "\"reps.fabric.pfc\" = {}"));
+    let [reps, rocev2] = &own.schemes[..] else { panic!("two schemes") };
+    assert_eq!(reps.fabric.pfc.as_ref().unwrap().buffer, rocev2.fabric.pfc.as_ref().unwrap().buffer);
+    let trimming = correction(&set("\"uet-nscc\"", "\"uet-nscc.fabric.pfc\" = true"));
+    let lines = "\"uet-nscc.fabric.pfc\" = {} and \"uet-nscc.fabric.trim\" = false";
+    assert_eq!(trimming, format!("{lines}, each on a line of its own"));
+    works(&set("\"uet-nscc\"", &lines.replace(" and ", "\n")));
+}
+
+#[test]
+fn marks_keep_a_range_between_their_thresholds() {
+    let lines = "[set]\n\"reps.fabric.queue\" = \"1MB\"\n\"reps.fabric.ecn_kmin\" = \"800KB\"\n\"reps.fabric.ecn_kmax\" = ";
+    let set = |kmax: &str| on_16("", PERMUTATION) + &format!("{lines}\"{kmax}\"\n");
+    let [warning] = &warnings(&set("3200KB"))[..] else { panic!("one warning") };
+    assert!(warning.ends_with("write: \"reps.fabric.ecn_kmax\" = \"1MB\" below [set]"), "{warning}");
+    assert_eq!(warnings(&set("1MB")), [""; 0]);
+}
+
+#[test]
+fn failures_at_a_rate_are_of_links_that_are_down() {
+    let fault = |lines: &str| {
+        ring("segment = 4", &format!("[[fault]]\nlinks = \"nic-links\"\nper_hour = 4e6\n{lines}"))
+    };
+    for (lines, hint) in [
+        ("duration = \"50us\"", "kind = \"link-down\""),
+        ("down_for = \"50us\"", "kind = \"link-down\", with duration = \"50us\" in place of down_for"),
+        ("", "kind = \"link-down\", and duration = \"50us\" for how long each failure lasts"),
+    ] {
+        assert_eq!(correction(&fault(&format!("kind = \"link-flap\"\n{lines}"))), hint);
+    }
+    works(&fault("kind = \"link-down\"\nduration = \"50us\""));
+}
