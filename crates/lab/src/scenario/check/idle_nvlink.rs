@@ -117,12 +117,11 @@ impl IdleNvLink {
         });
         let in_groups =
             matches!(spec, WorkloadSpec::Collective(CollectiveSpec { members: Members::Groups { .. }, .. }));
-        let of_own = job.and_then(|job| job.ranks);
         self.members = if in_groups { "groups" } else { "ranks" };
-        self.with_packets = match of_own {
-            _ if in_groups && (of_own.is_some() || 2 * of_domain <= total as usize) => {
-                let first_of_next = of_own.map_or(of_domain, |ranks| ranks as usize);
-                format!("groups of GPUs of several domains, such as groups = [[0, {first_of_next}]]")
+        self.with_packets = match job.and_then(|job| job.ranks) {
+            Some(ranks) if in_groups => format!("groups of more ranks than the {ranks} of a server"),
+            None if in_groups && 2 * of_domain <= total as usize => {
+                format!("groups of GPUs of several domains, such as groups = [[0, {of_domain}]]")
             }
             Some(ranks) => format!("more ranks below [workload] than the {ranks} of a server"),
             None if 2 * of_domain <= total as usize => {

@@ -270,11 +270,18 @@ fn more_links_up_than_down_are_a_number_of_uplinks() {
 fn groups_within_a_domain_get_groups_of_several() {
     let groups =
         |groups: &str, server: &str| on_16(NVLINK, &format!("{RING}\nserver = {server}\ngroups = {groups}"));
-    for (server, instead) in [("{}", "[[0, 8]]"), ("{ ranks = 4, link = \"3600Gbps\" }", "[[0, 4]]")] {
-        let said = format!("write: groups of GPUs of several domains, such as groups = {instead}");
+    for (server, help, right) in [
+        ("{}", "groups of GPUs of several domains, such as groups = [[0, 8]]", "[[0, 8]]"),
+        (
+            "{ ranks = 4, link = \"3600Gbps\" }",
+            "groups of more ranks than the 4 of a server",
+            "[[0, 1, 2, 3, 8, 9, 10, 11]]",
+        ),
+    ] {
+        let said = format!("write: {help}");
         let found = warnings(&groups("[[0, 1, 2], [2, 3]]", server));
         assert!(found.iter().any(|warning| warning.ends_with(&said)), "{found:?}");
-        let found = warnings(&groups(instead, server));
+        let found = warnings(&groups(right, server));
         assert!(found.iter().all(|warning| !warning.contains("no packet is sent")), "{found:?}");
     }
 }
