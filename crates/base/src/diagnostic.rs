@@ -51,13 +51,17 @@ impl Fix {
     }
 
     /// The fix for a wrong value of `key` in a TOML file. A [`Fix::Value`] becomes a [`Fix::Set`] with this key. The
-    /// value is put in quotes, except for a number, `true`, `false`, and text that begins with `"`, `[` or `{`.
+    /// value is put in quotes, except for a number, `true`, `false`, and text that begins with `"`, `[` or `{`. A
+    /// [`Fix::Text`] that begins with a number, such as `2 or 4`, gets the key too.
     pub fn of_key(self, key: &str) -> Fix {
         match self {
             Fix::Value { value } => {
                 let is_toml = is_toml_literal(&value) || value.starts_with(['"', '[', '{']);
                 let value = if is_toml { value } else { toml_text(&value) };
                 Fix::Set { key: key.to_owned(), value }
+            }
+            Fix::Text { text } if text.starts_with(|first: char| first.is_ascii_digit()) => {
+                Fix::Text { text: format!("{key} = {text}") }
             }
             other => other,
         }
@@ -337,6 +341,7 @@ mod tests {
         }
         assert_eq!(Fix::value("a\u{1b}\"b").of_key("key").to_string(), r#"key = "a\u001B\"b""#);
         assert_eq!(Fix::text("another file").of_key("key").to_string(), "another file");
+        assert_eq!(Fix::text("2 or 4, or a = 3").of_key("key").to_string(), "key = 2 or 4, or a = 3");
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub fn fat_tree_defaults(
             "hosts",
             Problem::with_text(
                 format!("{hosts} hosts do not fill {filled}"),
-                format_args!("{} hosts, or hosts_per_tor = {nearest}", near_multiples(hosts, pod)),
+                format_args!("{}, or hosts_per_tor = {nearest}", near_multiples(hosts, pod)),
             ),
         ));
     }
@@ -386,12 +386,10 @@ mod tests {
     fn default_shapes_that_do_not_fit_say_what_would() {
         assert_eq!(
             defaults(100, 2, 1, None).unwrap_err(),
-            "topology.hosts: 100 hosts do not fill ToRs of 8; write: 96 or 104 hosts, \
+            "topology.hosts: 100 hosts do not fill ToRs of 8; write: 96 or 104, \
              or hosts_per_tor = 10 or 5 or 4"
         );
-        assert!(
-            defaults(100, 3, 1, None).unwrap_err().contains("pods of 4 ToRs of 4; write: 96 or 112 hosts")
-        );
+        assert!(defaults(100, 3, 1, None).unwrap_err().contains("pods of 4 ToRs of 4; write: 96 or 112, or"));
         assert_eq!(
             defaults(128, 2, 3, None).unwrap_err(),
             "topology.oversubscription: a ToR with 8 hosts has 8 / 3 ports up, which is no whole number; \

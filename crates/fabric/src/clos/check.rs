@@ -4,7 +4,7 @@ use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
 use crate::MOST_HOST_PORTS;
 use crate::assemble::{MAX_LINKS, MAX_PORTS, MAX_ROUTES, check_rate};
 use crate::error::TopologyError;
-use crate::near::near_divisors;
+use crate::near::{near_divisors, near_multiples};
 use anabranch_base::{Fix, Problem};
 
 pub(super) const MOST_CORES_TRIED: u32 = 1 << 17;
@@ -73,12 +73,29 @@ pub(super) fn check_counts(spec: &ClosSpec) -> Result<(), TopologyError> {
         return Err(TopologyError::shape("gpus", Problem::with_value(message, spec.nics)));
     }
     check_server(spec)?;
-    divides(
-        "nvlink_domain",
-        spec.nvlink_domain,
-        spec.servers,
-        "servers do not fill NVLink domains, which count servers, of",
-    )
+    check_domain(spec)
+}
+
+/// Checks that the servers fill the NVLink domains. A number that the GPUs of servers divide may be one of GPUs.
+fn check_domain(spec: &ClosSpec) -> Result<(), TopologyError> {
+    let (servers, domain, gpus) = (spec.servers, spec.nvlink_domain, spec.gpus);
+    if servers.is_multiple_of(domain) {
+        return Ok(());
+    }
+    let of_gpus = Some(domain / gpus).filter(|of| *of > 0 && domain.is_multiple_of(gpus) && gpus > 1);
+    let more = near_multiples(servers, domain);
+    let fit = match of_gpus {
+        Some(of) => {
+            let also = match servers.is_multiple_of(of) {
+                true => String::new(),
+                false => format!(", with servers = {}", near_multiples(servers, of)),
+            };
+            format!("{of} for {domain} GPUs{also}; or servers = {more} for {domain} servers")
+        }
+        None => format!("{}, or servers = {more}", near_divisors(servers, domain, 0)),
+    };
+    let message = format!("{servers} servers do not fill NVLink domains, which count servers, of {domain}");
+    Err(TopologyError::shape("nvlink_domain", Problem::with_text(message, fit)))
 }
 
 fn check_server(spec: &ClosSpec) -> Result<(), TopologyError> {

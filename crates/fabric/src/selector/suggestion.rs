@@ -26,6 +26,9 @@ impl Selector {
             return Some(part);
         }
         let normalized = with_tier_words(&normalized(text), topology);
+        if let Some(all) = whole_tier(&normalized, topology).filter(|_| !links) {
+            return Some(all);
+        }
         let selector = Selector::parse(&normalized).ok().filter(|_| normalized != text)?;
         // The choice of the stream has no effect, since only the existence of the links or switches matters.
         let mut random = stream(1, 0, Purpose::FaultSelection);
@@ -49,6 +52,20 @@ fn with_tier_words(normalized: &str, topology: &Topology) -> String {
     };
     let parts = normalized.split('/').map(|part| tier(part).unwrap_or_else(|| part.to_owned()));
     parts.collect::<Vec<_>>().join("/")
+}
+
+/// The selector of all switches of a tier for the tier's word alone, also in the plural or with `all`: `spine:100%`.
+fn whole_tier(normalized: &str, topology: &Topology) -> Option<String> {
+    let plain = normalized.trim_start_matches("all-").trim_start_matches("all:");
+    let plain = plain.trim_end_matches(":all").trim_end_matches(":*");
+    let word = if plain == "leaves" { "leaf" } else { plain.strip_suffix('s').unwrap_or(plain) };
+    let all = format!("{word}:100%");
+    let selector = Selector::parse(&all).ok().filter(|_| plain.chars().all(char::is_alphabetic))?;
+    let mut random = stream(1, 0, Purpose::FaultSelection);
+    match selector.switches(topology, &mut random) {
+        Ok(_) => Some(all),
+        Err(error) => Some(error.problem.fix?.to_string().trim_matches('"').to_owned()),
+    }
 }
 
 /// The cable for a text with the names of its two switches: `tor0-spine1`, `tor:0 <-> spine:1`.
@@ -131,5 +148,9 @@ mod tests {
             [switches("spine0"), switches("leaf3"), switches("Spine-9")],
             ["spine:0", "tor:3", "spine:3"]
         );
+        for text in ["spine", "spines", "Spine:all", "spine:*", "all spines"] {
+            assert_eq!(switches(text), "spine:100%", "{text}");
+        }
+        assert_eq!([switches("tor"), switches("leaves"), switches("leaf")], ["tor:100%"; 3]);
     }
 }

@@ -5,7 +5,7 @@ use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, HostId};
 use anabranch_fabric::Topology;
-use anabranch_workload::collective::Algorithm;
+use anabranch_workload::collective::{Algorithm, CollectiveSpec, Members, Operation};
 use anabranch_workload::{Job, Message, TraceSpec, Workload, WorkloadSpec};
 
 /// The first finding of each kind.
@@ -17,6 +17,8 @@ pub(in crate::scenario) struct IdleNvLink {
     without_packets: Option<bool>,
     /// The change with which such a collective sends packets.
     with_packets: String,
+    /// The key that says which GPUs are its ranks.
+    members: &'static str,
 }
 
 struct IdleLinks {
@@ -113,7 +115,14 @@ impl IdleNvLink {
             let servers = (0..all.count()).filter(|server| all.domain_of(*server) == 0);
             servers.map(|server| all.gpus_of(server).len()).sum()
         });
+        let in_groups =
+            matches!(spec, WorkloadSpec::Collective(CollectiveSpec { members: Members::Groups { .. }, .. }));
+        self.members = if in_groups { "groups" } else { "ranks" };
         self.with_packets = match job.and_then(|job| job.ranks) {
+            Some(ranks) if in_groups => format!("groups of more ranks than the {ranks} of a server"),
+            None if in_groups && 2 * of_domain <= total as usize => {
+                format!("groups of GPUs of several domains, such as groups = [[0, {of_domain}]]")
+            }
             Some(ranks) => format!("more ranks below [workload] than the {ranks} of a server"),
             None if 2 * of_domain <= total as usize => {
                 format!(
@@ -132,7 +141,7 @@ impl IdleNvLink {
         self.without_packets.filter(|without| *without)?;
         let message = "all ranks are GPUs of one NVLink domain: no packet is sent, and every scheme takes the same time";
         let help = Some(self.with_packets.clone().into());
-        Some(fault(&origin.file, origin.place("workload.ranks"), message, help))
+        Some(fault(&origin.file, origin.place(&format!("workload.{}", self.members)), message, help))
     }
 
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
@@ -152,8 +161,12 @@ impl IdleNvLink {
                 None => "no collective of the trace uses".to_owned(),
             };
             let message = format!("nvls = true has no effect: {which} the NVLink switch");
-            let table = if algorithm.is_some() { "" } else { " in an [[algorithm]] of the job" };
-            let help = format!("algorithm = \"allreduce-hierarchical\"{table}, or [{key}] without nvls");
+            let hierarchical = "algorithm = \"allreduce-hierarchical\"";
+            let help = match algorithm.map(Algorithm::operation) {
+                None => format!("{hierarchical} in an [[algorithm]] of the job, or [{key}] without nvls"),
+                Some(Operation::AllReduce) => format!("{hierarchical}, or [{key}] without nvls"),
+                Some(_) => format!("[{key}] without nvls, which only an AllReduce uses"),
+            };
             fault(&origin.file, origin.place(&key), message, Some(help.into()))
         };
         let others = self.switches.map(of_switches).into_iter().chain(without_packets);

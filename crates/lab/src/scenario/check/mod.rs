@@ -18,6 +18,7 @@ pub(in crate::scenario) mod packet_numbers;
 pub(in crate::scenario) mod pfc;
 pub(in crate::scenario) mod queue_checks;
 pub(in crate::scenario) mod reach;
+mod selector_hints;
 pub(in crate::scenario) mod start_times;
 pub(in crate::scenario) mod timeout_checks;
 pub(in crate::scenario) mod timer_aliasing;
@@ -35,12 +36,14 @@ use self::one_port::OnePort;
 use self::other_meaning::OtherMeaning;
 use self::pfc::round_up;
 use self::queue_checks::IdleQueues;
+use self::selector_hints::{for_whole_cables, names_hosts, selector_forms};
 use self::timeout_checks::TooShort;
 use self::timer_aliasing::InStep;
 use self::unlike_hosts::UnlikeHosts;
 use self::windows::ShortWindows;
 use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::expand::resolved::{Scenario, Step};
+use crate::scenario::keys;
 use crate::scenario::read::table::{self, Table, fault, or_example};
 use crate::scenario::resolve::fabric_values;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
@@ -260,7 +263,7 @@ impl Scenario {
         checks.idle_nvlink.look(step.workload, workload, &ground.topology);
         checks.nvlink_rates.look(step.topology, step.workload);
         checks.other_meaning.look(step.topology, step.workload, &ground.topology);
-        checks.without.look_at_workload(step.workload, workload, &self.files);
+        checks.without.look_at_workload(step.workload, workload, step.schemes, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
         let ends = soonest.min(self.limits.max_time);
@@ -511,15 +514,14 @@ impl Scenario {
             "switches" if on.has_sites() => Some(Fix::set("switches", "\"esw:0\"")),
             _ => None,
         };
-        let meant = Selector::suggest(&error.selector, on, key == "links").filter(|_| key != "qps");
+        let of_links = ["links", "hosts"].contains(&key);
+        let suits = |name: &String| key != "hosts" || names_hosts(name, on);
+        let meant = Selector::suggest(&error.selector, on, of_links).filter(|_| key != "qps").filter(suits);
         let help = help.or(meant.map(|meant| Fix::set(key, format!("{meant:?}")))).or(of_sites);
-        let help = help.or_else(|| selector_forms(on, key));
-        fault(
-            &self.origin.file,
-            self.origin.place(path),
-            format!("{:?}: {message}", error.selector),
-            or_example(help, key),
-        )
+        let table = format!("[[{}]]", path.split('.').next().unwrap_or_default());
+        let example = || keys::known_example_in(&table, key).map(|example| Fix::set(key, example));
+        let help = help.or_else(|| selector_forms(on, key)).or_else(example);
+        fault(&self.origin.file, self.origin.place(path), format!("{:?}: {message}", error.selector), help)
     }
 
     fn workload_refused(&self, error: WorkloadError) -> Diagnostic {
@@ -554,18 +556,6 @@ impl Scenario {
     }
 }
 
-/// Examples of selectors that name links or switches of `on`. The hint about an unreadable selector shows several
-/// examples, because a single one could be mistaken for the correction.
-fn selector_forms(on: &Topology, key: &str) -> Option<Fix> {
-    let links = match key {
-        "links" => true,
-        "switches" => false,
-        _ => return None,
-    };
-    let examples = Selector::examples(on, links).iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
-    Some(Fix::text(format!("{key} by a name of this topology: {}", examples.join(", "))))
-}
-
 /// Whether a part of the workload may have no message with another seed, which would be an error.
 fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
     let WorkloadSpec::Poisson { incast, .. } = spec else { return false };
@@ -578,21 +568,4 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
         true => few("", workload.messages.len() as u32),
         false => workload.groups.iter().any(|group| few(group.name, group.messages.len() as u32)),
     }
-}
-
-/// Adds `cable:` to the links that the fix of `error` proposes, so that they mean both directions. If the wrong
-/// `selector` itself has a direction, the fix does not change.
-fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnostic {
-    let has_side = |text: &str| ["/up", "/down", "->"].iter().any(|side| text.contains(side));
-    // In a form that selectors do not have, another separator may precede the side: `ToR[0].up[0]`.
-    let selector = selector.to_lowercase().replace(['.', ':', '-', ' '], "/").replace("/>", "->");
-    if let Some(Fix::Set { key, value }) = &mut error.fix
-        && key == "links"
-        && has_side(value)
-        && !has_side(&selector)
-        && !value.contains("cable:")
-    {
-        *value = value.replacen('"', "\"cable:", 1);
-    }
-    error
 }

@@ -84,10 +84,11 @@ impl WithoutEffect {
         &mut self,
         spec: &WorkloadSpec,
         workload: &Workload,
+        schemes: &[Scheme],
         files: &BTreeMap<String, String>,
     ) {
         let setups = files.iter().filter(|(name, _)| name.ends_with(".conf"));
-        self.notes.extend(setups.flat_map(|(name, text)| simai_conf::notes(name, text)));
+        self.notes.extend(setups.flat_map(|(name, text)| simai_conf::notes(name, text, schemes)));
         let traces = match spec {
             WorkloadSpec::Trace(trace) => std::slice::from_ref(trace),
             WorkloadSpec::Jobs { job } => job,

@@ -50,12 +50,9 @@ impl NvLinkRates {
                 "NVLink of {rate} has the number of a data sheet, which counts bytes in both directions; this key has \
                  the bits in one direction"
             );
-            fault(
-                &origin.file,
-                origin.place(&path),
-                message,
-                Some(Fix::set(key, format!("\"{}\"", Rate(4 * rate.0)))),
-            )
+            let fix =
+                format!("{key} = \"{}\"; or as it is, if these are bits in one direction", Rate(4 * rate.0));
+            fault(&origin.file, origin.place(&path), message, Some(Fix::text(fix)))
         };
         self.found.into_iter().map(warning).collect()
     }

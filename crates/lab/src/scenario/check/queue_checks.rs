@@ -315,7 +315,8 @@ impl Look<'_> {
             reached * fabric.ecn_pmax,
             fabric.ecn_pmax
         );
-        self.note("fabric.ecn_kmax", problem, format!("\"{}\"", round_up(Bytes(holds.0 / 5 * 4)).max(kmin)));
+        let most = round_up(Bytes(holds.0 / 5 * 4));
+        self.note("fabric.ecn_kmax", problem, format!("\"{}\"", if most > kmin { most } else { *holds }));
     }
 }
 

@@ -25,7 +25,7 @@ const JOB_FILE: Key = key(
     Required,
     "The name of the file. For `chakra`, the name `x` stands for `x.0.et`, `x.1.et` and so on.",
 )
-.with_example("\"leaf_spine.topo\"");
+.with_example("\"job.goal\"");
 const PLACEMENT: Key = key(
     "placement",
     PLACEMENTS,

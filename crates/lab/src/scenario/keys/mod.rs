@@ -53,6 +53,12 @@ pub(in crate::scenario) fn known_example(name: &str) -> Option<&'static str> {
     first_example(all(), name)
 }
 
+/// An example of the value of a key in a table of any kind, such as `[[fault]]`, or else of a key with this name
+/// elsewhere.
+pub(in crate::scenario) fn known_example_in(table: &str, name: &str) -> Option<&'static str> {
+    first_example(all().filter(|section| section.table == table), name).or_else(|| known_example(name))
+}
+
 /// An example of the value of a key in a table of this kind, or else of a key with this name elsewhere.
 pub(in crate::scenario) fn example_in(table: &str, kind: Option<&str>, name: &str) -> &'static str {
     let here =
@@ -89,6 +95,12 @@ pub(in crate::scenario) fn tables_with(key: &str) -> Vec<&'static str> {
     tables.sort_unstable();
     tables.dedup();
     tables
+}
+
+/// Whether `key` is in a table that has no kinds, so that it is valid in every such table.
+pub(in crate::scenario) fn is_of_every(table: &str, key: &str) -> bool {
+    let has_it = |section: &&Section| section.keys.iter().any(|its| its.name == key);
+    SECTIONS.iter().filter(has_it).any(|section| section.table == table && section.kind.is_none())
 }
 
 const SECTIONS: &[Section] = &joined::<_, { 2 + TOPOLOGIES.len() + OF_TRAFFIC + 3 }>(&[

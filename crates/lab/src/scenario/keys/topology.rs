@@ -235,7 +235,7 @@ pub(super) const GRAPH: Section = Section {
               ports; a host that is joined to another one gets a switch of its own.",
     keys: &[
         kind("graph", "The kind of the fabric."),
-        key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
+        key("file", FILE, Required, "The file.").with_example("\"topology.txt\""),
         SWITCH_LATENCY,
     ],
 };

@@ -300,7 +300,7 @@ const CM: Section = Section {
     meaning: "A connection matrix of htsim, with triggers.",
     keys: &[
         key("kind", KeyType::Word("cm"), Described("by the file's name"), "The kind of the workload."),
-        key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
+        key("file", FILE, Required, "The file.").with_example("\"connections.cm\""),
         key("start_unit", TIME_ABOVE, Value("\"1ps\""), "The unit of the start times in the file."),
     ],
 };
@@ -312,7 +312,7 @@ const NS3_FLOWS: Section = Section {
     meaning: "A flow file of the ns-3 RDMA simulators. It names nodes of the topology file, or hosts if the topology is not a file.",
     keys: &[
         kind("ns3-flows", "The kind of the workload."),
-        key("file", FILE, Required, "The file.").with_example("\"leaf_spine.topo\""),
+        key("file", FILE, Required, "The file.").with_example("\"flows.txt\""),
         key("origin", TIME, Value("\"2s\""), "The time in the file that is time 0 of the run."),
         key(
             "format",

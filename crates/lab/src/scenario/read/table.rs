@@ -94,7 +94,7 @@ impl<'a> Table<'a> {
         toml::Value::Table(self.fields.iter().map(|(key, node)| (key.clone(), node.value())).collect())
     }
 
-    fn example(&self, key: &str) -> &'static str {
+    pub(in crate::scenario) fn example(&self, key: &str) -> &'static str {
         let kind = self.node("kind").map(Node::value);
         keys::example_in(&self.name, kind.as_ref().and_then(toml::Value::as_str), key)
     }

@@ -46,6 +46,27 @@ pub(in crate::scenario) fn read(
     }
 }
 
+/// Words that groups of messages begin with in a fabric without classes, and that a class must therefore not be called.
+const WORDS_OF_GROUPS: [&str; 6] = ["intra", "inter", "mixed", "background", "incast", "pipeline"];
+
+/// The name precedes a `/` in the names of groups and an `_` in the names of results.
+fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(fine) {
+        let message = format!("a class's name is made of letters, digits, - and _, not {name:?}");
+        let instead: String = name.trim().chars().map(|c| if fine(c) { c } else { '-' }).collect();
+        let instead =
+            if instead.is_empty() { table.example("name").to_owned() } else { format!("{instead:?}") };
+        return Err(table.wrong("name", message, Fix::set("name", instead)));
+    }
+    if WORDS_OF_GROUPS.contains(&name) {
+        let message =
+            format!("{name:?} is a word of groups of messages, and cannot be the name of a class too");
+        return Err(table.wrong("name", message, Fix::set("name", format!("\"{name}-class\""))));
+    }
+    Ok(())
+}
+
 fn class(
     cx: &Context,
     table: &Table,
@@ -54,6 +75,7 @@ fn class(
 ) -> Result<ClassSpec, Diagnostic> {
     only(table, &keys::of("class"))?;
     let name: String = table.need("name")?;
+    check_name(table, &name)?;
     let priority: u64 = table.get("priority")?.unwrap_or(0);
     table.within("priority", priority, 0, 7)?;
     let weight: u64 = table.get("weight")?.unwrap_or(1);

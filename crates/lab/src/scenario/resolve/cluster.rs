@@ -2,7 +2,7 @@
 
 use crate::scenario::keys;
 use crate::scenario::read::table::Table;
-use crate::scenario::resolve::fabric_values::{LATENCY, nvlink_rate, oversubscription, rate, refused};
+use crate::scenario::resolve::fabric_values::{LATENCY, nvlink_rate, oversubscription, rate, ratio, refused};
 use crate::scenario::schema::cluster_words;
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
@@ -18,10 +18,9 @@ const SPINE_GROUPS: &[(&str, SpineGroup)] = &[("pod", SpineGroup::Pod), ("rail",
 type Read = Result<(TopologySpec, u32), Diagnostic>;
 
 pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
-    counts_servers(cx, table)?;
+    counts_servers(cx, table, kind)?;
     only(table, &keys::of(kind.name()))?;
-    let ratio = |key: &str| table.node(key).map(|_| oversubscription(table, key)).transpose();
-    let server = server(cx, table)?;
+    let server = server(cx, table, kind)?;
     let of_file = server.as_ref();
     let link = rate(table, "link")?.or(of_file.map(|server| server.link));
     // If the scenario changes the numbers of GPUs or NICs, the file's assignment of GPUs to NICs no longer applies.
@@ -43,10 +42,10 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
             .node("spine_group")
             .map(|_| table.word("spine_group", SPINE_GROUPS))
             .transpose()?,
-        oversubscription: ratio("oversubscription")?,
+        oversubscription: None,
         uplinks: table.get("uplinks")?,
         spines: table.get("spines")?,
-        core_oversubscription: ratio("core_oversubscription")?,
+        core_oversubscription: None,
         core_uplinks: table.get("core_uplinks")?,
         cores: table.get("cores")?,
         link: link.ok_or_else(|| table.missing("link"))?,
@@ -59,6 +58,12 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
             None => table.get("radix")?,
         },
     };
+    let ratio = |key: &str| {
+        let error = |error| more_uplinks((table, key), kind, &input).unwrap_or(error);
+        table.node(key).map(|_| oversubscription(table, key).map_err(error)).transpose()
+    };
+    let (of_leaves, of_spines) = (ratio("oversubscription")?, ratio("core_oversubscription")?);
+    let input = ClosInput { oversubscription: of_leaves, core_oversubscription: of_spines, ..input };
     let spec = clos_defaults(kind, &input).map_err(|e| refused(table, e))?;
     let hosts = spec.hosts();
     let spec = match kind {
@@ -70,10 +75,31 @@ pub(super) fn clos(cx: &Context, table: &Table, kind: ClosKind) -> Read {
     Ok((spec, hosts))
 }
 
+/// The error for an oversubscription below 1, with the number of uplinks that it means.
+fn more_uplinks((table, key): (&Table, &str), kind: ClosKind, input: &ClosInput) -> Option<Diagnostic> {
+    let ratio = ratio(table, key).ok().filter(|ratio| *ratio > 0.0 && *ratio < 1.0)?;
+    let even = clos_defaults(kind, input).ok()?;
+    let (uplinks, links, switch) = match key {
+        "oversubscription" => ("uplinks", even.uplinks, "leaf"),
+        _ => ("core_uplinks", even.core_uplinks, "spine"),
+    };
+    let more = (f64::from(links) / ratio).round() as u32;
+    let with_more = match key {
+        "oversubscription" => ClosInput { uplinks: Some(more), ..input.clone() },
+        _ => ClosInput { core_uplinks: Some(more), ..input.clone() },
+    };
+    clos_defaults(kind, &with_more).ok().filter(|_| links > 0)?;
+    let message = format!("{key} must be 1 or more, not {ratio}");
+    let help = format!(
+        "{uplinks} = {more} in its place, the links up of a {switch}; at an oversubscription of 1 it has {links}"
+    );
+    Some(table.wrong(key, message, help))
+}
+
 /// Rejects a number of hosts in place of a number of servers.
-fn counts_servers(cx: &Context, table: &Table) -> Result<(), Diagnostic> {
+fn counts_servers(cx: &Context, table: &Table, kind: ClosKind) -> Result<(), Diagnostic> {
     let Some(node) = table.node("hosts").filter(|_| table.node("servers").is_none()) else { return Ok(()) };
-    let of_file = || Ok(server(cx, table)?.map_or(8, |server| server.nics));
+    let of_file = || Ok(server(cx, table, kind)?.map_or(8, |server| server.nics));
     let nics: u32 = table.get("nics")?.map_or_else(of_file, Ok)?.max(1);
     let message = "the hosts of a cluster are the NICs of its servers, and follow from their number";
     let help = match node.value().as_integer() {
@@ -85,11 +111,27 @@ fn counts_servers(cx: &Context, table: &Table) -> Result<(), Diagnostic> {
     Err(table.wrong("hosts", message, help))
 }
 
+/// The hint for a table with the keys of a server.
+fn of_table(table: &Table, keys: &toml::Table, kind: ClosKind) -> Fix {
+    let known = keys::of(kind.name());
+    let own = keys.iter().filter(|(key, _)| known.contains(&key.as_str()) && table.node(key).is_none());
+    let lines: Vec<String> = own.map(|(key, value)| format!("{key} = {value}")).collect();
+    match lines.is_empty() {
+        true => Fix::text("[topology] without server; the workload's table is [workload.server]"),
+        false => Fix::text(format!("{} below [topology] itself, without a table server", lines.join(", "))),
+    }
+}
+
 /// Reads the server from an NCCL file, if the scenario names one.
-fn server(cx: &Context, table: &Table) -> Result<Option<NcclServer>, Diagnostic> {
+fn server(cx: &Context, table: &Table, kind: ClosKind) -> Result<Option<NcclServer>, Diagnostic> {
     if let Some(number) = table.node("server").and_then(|node| node.value().as_integer()) {
         let message = "server is the file that describes a server, and servers is their number";
         return Err(table.wrong("server", message, Fix::set("servers", number)));
+    }
+    if let Some(toml::Value::Table(keys)) = table.node("server").map(|node| node.value()) {
+        let message =
+            "server: the file that describes a server, not a table; its numbers are keys of [topology]";
+        return Err(table.wrong("server", message, of_table(table, &keys, kind)));
     }
     let Some(file) = table.get::<String>("server")? else { return Ok(None) };
     let text = cx.file(table, "server", &file)?;

@@ -34,29 +34,38 @@ pub(in crate::scenario) fn refused(table: &Table, error: TopologyError) -> Diagn
 
 /// The rate of a switch's links down divided by the rate of its uplinks: a number, or a ratio such as `4:1`.
 pub(super) fn oversubscription(table: &Table, key: &str) -> Result<f64, Diagnostic> {
-    let ratio = match table.node(key).map(|node| node.value()) {
-        None => return Ok(1.0),
-        Some(toml::Value::String(text)) => {
-            let of_two = text.split_once(':').and_then(|(down, up)| {
-                Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)
-            });
-            let Some(ratio) = of_two.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
-                // The first number of a longer ratio, or a number in quotes, is most likely what the user meant.
-                let first = text.split(':').next().and_then(|first| first.trim().parse::<f64>().ok());
-                let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
-                let message = format!("{key} must be a number or a ratio such as \"2:1\", not {text:?}");
-                return Err(table.wrong(key, message, Fix::set(key, first)));
-            };
-            ratio
-        }
-        Some(_) => table.need(key)?,
-    };
+    let ratio = ratio(table, key)?;
     if ratio >= 1.0 {
         return Ok(ratio);
     }
     let instead = if ratio > 0.0 { (1.0 / ratio).round().max(1.0) } else { 1.0 };
     let message = format!("{key} must be 1 or more, not {ratio}");
-    Err(table.wrong(key, message, Fix::set(key, instead)))
+    let fix = match instead > 1.0 {
+        true => Fix::text(format!(
+            "{key} = {instead} for fewer links up than down; more than down are not possible here"
+        )),
+        false => Fix::set(key, instead),
+    };
+    Err(table.wrong(key, message, fix))
+}
+
+/// The number or ratio at `key`; 1 without it.
+pub(super) fn ratio(table: &Table, key: &str) -> Result<f64, Diagnostic> {
+    let text = match table.node(key).map(|node| node.value()) {
+        None => return Ok(1.0),
+        Some(toml::Value::String(text)) => text,
+        Some(_) => return table.need(key),
+    };
+    let of_two = text
+        .split_once(':')
+        .and_then(|(down, up)| Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?));
+    of_two.filter(|ratio| ratio.is_finite() && *ratio > 0.0).ok_or_else(|| {
+        // The first number of a longer ratio, or a number in quotes, is most likely what the user meant.
+        let first = text.split(':').next().and_then(|first| first.trim().parse::<f64>().ok());
+        let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
+        let message = format!("{key} must be a number or a ratio such as \"2:1\", not {text:?}");
+        table.wrong(key, message, Fix::set(key, first))
+    })
 }
 
 /// The rate of a link at `key`, if it is given.
@@ -84,14 +93,13 @@ pub(super) fn nvlink_rate(table: &Table, key: &str) -> Result<Option<Rate>, Diag
     let message = format!(
         "{key}: data sheets count both directions of NVLink, in bytes, and this is the rate of one, in bits"
     );
-    let fix = match NVLINK_OF_DATA_SHEETS.iter().any(|of| instead == Rate::from_gbps(4 * of)) {
-        true => Fix::set(key, format!("\"{instead}\"")),
-        false => {
-            let of_one = Rate(2 * instead.0);
-            Fix::text(format!(
-                "{key} = \"{instead}\" if these are the bytes of both directions, \"{of_one}\" if of one"
-            ))
-        }
+    let of_one = Rate(instead.0.saturating_mul(2));
+    let is_of_gpu = |rate: &Rate| NVLINK_OF_DATA_SHEETS.iter().any(|of| *rate == Rate::from_gbps(4 * of));
+    let fix = match [instead, of_one].into_iter().find(is_of_gpu) {
+        Some(rate) => Fix::set(key, format!("\"{rate}\"")),
+        None => Fix::text(format!(
+            "{key} = \"{instead}\" if these are the bytes of both directions, \"{of_one}\" if of one"
+        )),
     };
     Err(table.wrong(key, message, fix))
 }

@@ -3,7 +3,7 @@
 use crate::scenario::keys;
 use crate::scenario::keys::fault::{MOST_PER_HOUR, RECEIVE_BUFFER, SHORTEST_PERIOD};
 use crate::scenario::keys::series::{PointsOf, SeriesKind};
-use crate::scenario::read::table::{Table, example};
+use crate::scenario::read::table::Table;
 use crate::scenario::schema::unknown_keys::only;
 use anabranch_base::{Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::{FaultKind, FaultSpec, Limits, MeasureSpec, Series, Several};
@@ -41,6 +41,9 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
         table,
         &keys::of(KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(word, _)| word)),
     )?;
+    if kind == Kind::LinkFlap && table.node("per_hour").is_some() && table.node("period").is_none() {
+        return Err(random_flaps(table));
+    }
     let kind = match kind {
         Kind::SwitchDown => FaultKind::SwitchDown { switches: selectors(table, "switches")? },
         Kind::SlowReceiver => slow_receiver(table, link)?,
@@ -58,6 +61,22 @@ pub(in crate::scenario) fn fault(table: &Table, link: Option<Rate>) -> Result<Fa
     let per_hour = per_hour(table, &at)?;
     let duration = duration(table, &at)?;
     Ok(FaultSpec { kind, at, duration, per_hour })
+}
+
+/// The error for a flapping link with a number of failures per hour in place of a period.
+fn random_flaps(table: &Table) -> Diagnostic {
+    let message = "a link of kind \"link-flap\" fails again after each period, and one of kind \"link-down\" per_hour times an hour";
+    let time = table.node("down_for").or(table.node("duration")).map(|node| node.value());
+    let fix = match (time, table.node("down_for").is_some()) {
+        (Some(_), false) => Fix::set("kind", "\"link-down\""),
+        (Some(time), true) => {
+            Fix::text(format!("kind = \"link-down\", with duration = {time} in place of down_for"))
+        }
+        (None, _) => {
+            Fix::text("kind = \"link-down\", and duration = \"50us\" for how long each failure lasts")
+        }
+    };
+    table.wrong("kind", message, fix)
 }
 
 /// The mean number of failures per hour. Failures begin at random from the time `at` on, so `at` must be a single time,
@@ -160,7 +179,10 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), Diagnostic> {
         let key = if table.node("links").is_some() { "links" } else { "switches" };
         let message = format!("this kind of fault is about hosts, not about {key}");
         let value = node.value();
-        let help = match value.as_str().filter(|name| name.starts_with("host")) {
+        let names_hosts = |name: &&str| {
+            ["host:", "server:", "rail:", "host-links", "nic-links"].iter().any(|form| name.starts_with(form))
+        };
+        let help = match value.as_str().filter(names_hosts) {
             Some(name) => format!("hosts = {name:?} instead of {key}"),
             None => format!("hosts = \"host:0\" instead of {key}"),
         };
@@ -404,7 +426,7 @@ fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), Diagnostic> {
     for other in ["links", "switches", "qps"] {
         if other != key && table.node(other).is_some() {
             let message = format!("{word:?} is measured on {}, not on {}", what(key), what(other));
-            let example = if key == "qps" { "\"all\"" } else { example(key) };
+            let example = if key == "qps" { "\"all\"" } else { table.example(key) };
             return Err(table.wrong(other, message, format!("{key} = {example} instead of {other}")));
         }
     }
@@ -467,7 +489,7 @@ fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
     let selectors: Several<String> = table.need(key)?;
     if selectors.0.is_empty() || selectors.0.iter().any(|selector| selector.trim().is_empty()) {
         let message = format!("{key} is empty and selects nothing");
-        return Err(table.wrong(key, message, Fix::set(key, example(key))));
+        return Err(table.wrong(key, message, Fix::set(key, table.example(key))));
     }
     Ok(selectors)
 }
@@ -475,7 +497,8 @@ fn selectors(table: &Table, key: &str) -> Result<Several<String>, Diagnostic> {
 fn selector(table: &Table, key: &str) -> Result<String, Diagnostic> {
     if let Some(several) = table.get::<Vec<String>>(key).ok().flatten() {
         let message = format!("{key}: a measure has one name, not a list");
-        let name = several.first().map_or_else(|| example(key).to_owned(), |first| format!("{first:?}"));
+        let name =
+            several.first().map_or_else(|| table.example(key).to_owned(), |first| format!("{first:?}"));
         return Err(table.wrong(
             key,
             message,
@@ -488,7 +511,7 @@ fn selector(table: &Table, key: &str) -> Result<String, Diagnostic> {
     let selector: String = table.need(key)?;
     if selector.trim().is_empty() {
         let message = format!("{key} is empty and selects nothing");
-        return Err(table.wrong(key, message, Fix::set(key, example(key))));
+        return Err(table.wrong(key, message, Fix::set(key, table.example(key))));
     }
     Ok(selector)
 }

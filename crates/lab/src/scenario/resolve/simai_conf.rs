@@ -5,6 +5,7 @@
 use crate::scenario::read::document;
 use crate::scenario::resolve::setup::Setup;
 use anabranch_base::{Bytes, Diagnostic, Fix, Problem, Rate};
+use anabranch_engine::Scheme;
 use anabranch_fabric::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,7 +14,7 @@ const BASE: &str = "hpcc-paper";
 
 /// The congestion controls of `CC_MODE`, each with the scheme of this simulator that has it, if there is one.
 const CONTROLS: [(u32, &str, Option<&str>); 6] = [
-    (1, "DCQCN", Some("dcqcn")),
+    (1, "DCQCN", Some("rocev2")),
     (3, "HPCC", Some("hpcc")),
     (7, "TIMELY", None),
     (8, "DCTCP", None),
@@ -63,16 +64,26 @@ pub(in crate::scenario) fn read(name: &str, text: &str, on: &Topology) -> Result
 }
 
 /// Notes on a file: the scheme that has the congestion control of its `CC_MODE`, if there is one, and the values of the
-/// file that are not read.
-pub(in crate::scenario) fn notes(name: &str, text: &str) -> Vec<String> {
+/// file that are not read. `schemes` are those of the scenario.
+pub(in crate::scenario) fn notes(name: &str, text: &str, schemes: &[Scheme]) -> Vec<String> {
     let conf = Conf { name, lines: lines(text) };
     let mut notes = Vec::new();
     if let Ok(Some(mode)) = conf.number::<u32>("CC_MODE") {
         let control = CONTROLS.iter().find(|(known, ..)| *known == mode);
+        let has = |control: &str| {
+            let kind = control.to_lowercase();
+            let with = schemes.iter().filter(|scheme| scheme.cc.kind() == Some(kind.as_str()));
+            with.map(|scheme| format!("{:?}", scheme.name)).collect::<Vec<_>>().join(" or ")
+        };
         notes.push(match control {
-            Some((_, control, Some(scheme))) => {
-                format!("CC_MODE {mode} of {name} is {control}, which here is the scheme {scheme:?}")
-            }
+            Some((_, control, Some(scheme))) => match has(control) {
+                with if with.is_empty() => {
+                    format!("CC_MODE {mode} of {name} is {control}, which here is the scheme {scheme:?}")
+                }
+                with => format!(
+                    "CC_MODE {mode} of {name} is {control}, whose scheme here is {with}, with its own numbers"
+                ),
+            },
             Some((_, control, None)) => {
                 format!("CC_MODE {mode} of {name} is {control}, of which there is no scheme here")
             }
@@ -281,8 +292,12 @@ mod tests {
 
     #[test]
     fn notes_name_the_scheme_and_the_traps() {
-        let notes = notes("c.conf", CONF);
-        assert_eq!(notes[0], "CC_MODE 1 of c.conf is DCQCN, which here is the scheme \"dcqcn\"");
+        let scheme = |name| crate::scenario::resolve::scheme::builtin::scheme(name).unwrap();
+        let notes = super::notes("c.conf", CONF, &[scheme("reps")]);
+        assert_eq!(notes[0], "CC_MODE 1 of c.conf is DCQCN, which here is the scheme \"rocev2\"");
+        let with = super::notes("c.conf", CONF, &[scheme("reps"), scheme("rocev2"), scheme("dcqcn")]);
+        let said = "CC_MODE 1 of c.conf is DCQCN, whose scheme here is \"rocev2\" or \"dcqcn\", with its own numbers";
+        assert_eq!(with[0], said);
         assert!(notes[1].starts_with("GLOBAL_T of c.conf has no effect"), "{}", notes[1]);
         assert!(notes[2].contains("in SimAI an NVLink"), "{}", notes[2]);
     }

@@ -6,7 +6,7 @@ use crate::scenario::resolve::cluster;
 use crate::scenario::resolve::fabric_values::{LATENCY, oversubscription, rate, refused};
 use crate::scenario::schema::files::Context;
 use crate::scenario::schema::unknown_keys::only;
-use anabranch_base::{Diagnostic, Duration, Fix, Rate};
+use anabranch_base::{Code, Diagnostic, Duration, Fix, Rate};
 use anabranch_engine::FaultSpec;
 use anabranch_fabric::{ClosKind, CrossDcSpec, TierSpec, TopologySpec};
 use std::collections::BTreeSet;
@@ -24,6 +24,20 @@ const OTHER_NAMES: [(&str, &str); 7] = [
     ("spectrum-x", "rails"),
     ("clos", "fat-tree"),
 ];
+
+/// Names of fabrics that are a kind here with a certain key, or that may be one of several kinds.
+const OTHER_FABRICS: [(&str, &str); 6] = [
+    ("rail-only", RAIL_ONLY),
+    ("rails-only", RAIL_ONLY),
+    ("dual-tor", TWO_TORS),
+    ("dual-plane", TWO_TORS),
+    ("two-tors", TWO_TORS),
+    ("two-planes", TWO_TORS),
+];
+const RAIL_ONLY: &str =
+    "kind = \"rails\" and below it spine_group = \"rail\", whose spines join no rail with another";
+const TWO_TORS: &str = "kind = \"hpn\" for ToRs in two planes, or kind = \"dcn-plus\" for two ToRs of one network; link is the \
+                        rate of one of two ports";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -74,6 +88,12 @@ pub(in crate::scenario) fn read(cx: &Context, table: &Table) -> Result<(Topology
             if let Some((_, kind)) = OTHER_NAMES.iter().find(|(name, _)| plain.as_deref() == Some(name)) {
                 let message = format!("the kind of such a fabric is {kind:?} here");
                 return Err(table.wrong("kind", message, Fix::set("kind", format!("{kind:?}"))));
+            }
+            if let Some((name, help)) = OTHER_FABRICS.iter().find(|(name, _)| plain.as_deref() == Some(name))
+            {
+                let message = format!("unknown kind {name:?}");
+                let error = table.wrong("kind", message, Fix::text(help));
+                return Err(Diagnostic { code: Code::UnknownName, ..error });
             }
             let complete = |error| cx.plugins.with_topologies(written.as_deref(), error);
             table.word("kind", KINDS).map_err(complete)?

@@ -33,10 +33,24 @@ pub(in crate::scenario) fn jobs(
         return Err(table.wrong("job", "there is no job", help));
     }
     let of = |table: &Table| {
+        no_collective(table)?;
         only(table, &keys::of("job"))?;
         job(cx, table, "workload.job", topology)
     };
     written.iter().map(of).collect()
+}
+
+/// Rejects a job that is a collective in place of a trace.
+fn no_collective(table: &Table) -> Result<(), Diagnostic> {
+    let names_one = |key: &&str| table.node(key).is_some_and(|node| node.value().is_str());
+    let Some(key) = ["algorithm", "operation", "kind"].into_iter().find(names_one) else { return Ok(()) };
+    if table.node("file").is_some() {
+        return Ok(());
+    }
+    let message = format!("{} is a job of a trace, with format and file, and has no {key}", table.name);
+    let help = "kind = \"collective\" below [workload] for one collective, with jobs or groups for several like it; for another one \
+                beside it [[class]] with name, scheme and [class.workload], each with groups of its own";
+    Err(table.wrong(key, message, help))
 }
 
 fn job(cx: &Context, table: &Table, name: &str, topology: &TopologySpec) -> Result<TraceSpec, Diagnostic> {

@@ -4,6 +4,9 @@
 use crate::scenario::read::table::{Table, name_alone};
 use anabranch_base::{Fix, Rate};
 
+/// The delay of a metre of fibre, in nanoseconds.
+const NS_OF_A_METRE: f64 = 5.0;
+
 /// Switches of NVIDIA with their ports and a port's rate in Gb/s, from their data sheets.
 const SWITCHES: [(&str, u32, u64); 9] = [
     ("QM8700", 40, 200),
@@ -58,6 +61,18 @@ pub(super) fn hint(table: &Table, key: &str, value: &toml::Value) -> Option<Fix>
         "leaves" | "leafs" | "leaf_switches" | "tors" => Some(cluster.leaves(count?)),
         "switch" | "switch_model" | "switch_type" => Some(switch(table, value.as_str()?)),
         "gpus" | "total_gpus" | "gpu_count" if lower != "gpus" => cluster.gpus(count?),
+        "port_rate" | "port_speed" | "port_bandwidth" => cluster.port_rate(key, value),
+        "cable_length" | "cable" | "fibre_length" | "fiber_length" => Some(cable(value)),
+        "racks" | "servers_per_rack" => Some(Fix::text(
+            "segment, the servers that share leaves, or nvlink_domain, the servers that share NVLink: racks have no key of their own",
+        )),
+        "nvswitch" | "nvswitches" | "nvlink_switch" => Some(Fix::text(
+            "nvlink, the rate of a GPU's NVLinks to its switch; nvls = true below [workload.server] lets it reduce",
+        )),
+        "sharp" => Some(Fix::text(
+            "nothing: leave the line out; switches of the network that reduce (SHARP) are not simulated, and nvls = true below \
+             [workload.server] is for those of NVLink",
+        )),
         "nvl" | "nvlink_size" | "nvl_size" => Some(Fix::text(
             "nvlink_domain, the number of servers whose GPUs are connected by NVLink: 18 with gpus = 4 and nics = 4 for NVL72, 9 \
              with 8 of each",
@@ -129,6 +144,18 @@ impl<'a> Cluster<'a> {
         }
     }
 
+    /// The rate of a link for the rate of a NIC's port, which it is.
+    fn port_rate(&self, key: &str, value: &toml::Value) -> Option<Fix> {
+        let rate: Rate = value.as_str()?.parse().ok()?;
+        Some(match self.table.get::<Rate>("link").ok().flatten() {
+            None => Fix::set("link", format!("\"{rate}\"")),
+            Some(link) if link == rate => {
+                Fix::text(format!("nothing in place of {key}: link is the rate of one port"))
+            }
+            Some(_) => Fix::text(format!("link = \"{rate}\" without {key}: link is the rate of one port")),
+        })
+    }
+
     /// The segment for a number of units.
     fn units(&self, count: Option<u32>) -> Fix {
         let known = self.servers.zip(count).filter(|(servers, count)| count <= servers);
@@ -160,7 +187,7 @@ impl<'a> Cluster<'a> {
             return None;
         }
         Some(match size == count {
-            true => named("segment", Some(size)),
+            true => Fix::text(format!("segment = {size}, the servers of each of {count} units")),
             false => Fix::text(format!(
                 "segment = {size} for {count} units of {size} servers, or segment = {count} for {size} units of {count}"
             )),
@@ -230,6 +257,23 @@ impl<'a> Cluster<'a> {
             }
             _ => format!("servers = {servers}, of {of_server} GPUs each"),
         }))
+    }
+}
+
+/// The latency of a cable, for its length in metres.
+fn cable(value: &toml::Value) -> Fix {
+    let metres = match value {
+        toml::Value::Integer(metres) => Some(*metres as f64),
+        value => {
+            value.as_float().or_else(|| value.as_str()?.trim().trim_end_matches(['m', ' ']).parse().ok())
+        }
+    };
+    let latency = metres.map(|metres| (NS_OF_A_METRE * metres).round()).filter(|ns| (1.0..1e9).contains(ns));
+    match latency {
+        Some(ns) => Fix::text(format!(
+            "link_latency = \"{ns}ns\", the delay of the cable at {NS_OF_A_METRE} ns a metre"
+        )),
+        None => Fix::text(format!("link_latency, the delay of a cable: about {NS_OF_A_METRE} ns a metre")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Hints for keys that are variables of NCCL or flags of nccl-tests.
 
+use crate::scenario::read::document::Node;
 use crate::scenario::read::table::{Table, name_alone};
 use anabranch_base::{Bytes, Diagnostic, Fix};
 use anabranch_workload::collective::Operation;
@@ -55,10 +56,16 @@ pub(super) fn hint(table: &Table, key: &str, value: &toml::Value) -> Option<Fix>
             Some(queue_pairs(number(value)))
         }
         "mtu" if in_scenario(table) => Some(payload(value)),
+        "nchannels" | "num_channels" | "n_channels" if in_scenario(table) => {
+            Some(of_server(table, "channels", number(value).map(|number| number.to_string())))
+        }
+        "op" | "collective" if let Some(fix) = operation(table, key, value, is_tests) => Some(fix),
         "command" | "cmd" | "args" if is_tests => command(table, value.as_str()?),
         lower => match lower.strip_prefix("nccl_") {
             Some(name) => Some(of_variable(table, name, value)),
-            None => flag(table, key, value).filter(|_| is_tests),
+            None if is_tests => flag(table, key, value),
+            None if is_job => ignored_flag(key).filter(|_| key.len() > 1),
+            None => None,
         },
     }
 }
@@ -189,7 +196,7 @@ fn nothing(why: &str) -> Fix {
 }
 
 /// The hint for a key of the table `server` of a job.
-fn of_server(table: &Table, key: &str, value: Option<String>) -> Fix {
+pub(super) fn of_server(table: &Table, key: &str, value: Option<String>) -> Fix {
     let server = match table.name.trim_matches(['[', ']']) {
         name if name.ends_with(".server") => {
             return value.map_or_else(|| name_alone(key, key), |value| Fix::set(key, value));
@@ -197,8 +204,16 @@ fn of_server(table: &Table, key: &str, value: Option<String>) -> Fix {
         name if name.starts_with("workload") => format!("[{name}.server]"),
         _ => "[workload.server]".to_owned(),
     };
-    let line = value.map_or_else(|| key.to_owned(), |value| format!("{key} = {value}"));
-    Fix::text(format!("{line} below {server}"))
+    let Some(value) = value else { return Fix::text(format!("{key} below {server}")) };
+    let of_topology = if table.name == "[topology]" { " below [workload]" } else { "" };
+    let mut keys = match table.node("server").map(Node::value) {
+        Some(toml::Value::Table(keys)) if of_topology.is_empty() => keys,
+        _ => toml::Table::new(),
+    };
+    keys.remove(key);
+    let kept: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}, ")).collect();
+    let inline = format!("server = {{ {}{key} = {value} }}{of_topology}", kept.concat());
+    Fix::text(format!("{key} = {value} below {server}, or {inline}"))
 }
 
 /// The hint for a size of a job.
@@ -214,6 +229,28 @@ fn of_workload(table: &Table, key: &str, value: Option<Bytes>, what: &str) -> Fi
     }
 }
 
+/// The hint for a flag of nccl-tests for which there is no key.
+fn ignored_flag(key: &str) -> Option<Fix> {
+    let flag = key.trim_start_matches('-');
+    let (_, why) = IGNORED_FLAGS.iter().find(|(flags, _)| flags.contains(&flag))?;
+    Some(nothing(why))
+}
+
+/// The hint for a key whose value is an operation of nccl-tests or one of its programs, such as `all_reduce_perf`.
+fn operation(table: &Table, key: &str, value: &toml::Value, is_tests: bool) -> Option<Fix> {
+    let written = value.as_str()?.rsplit('/').next()?;
+    let plain = |name: &str| name.trim_end_matches("_perf").to_lowercase().replace(['-', '_'], "");
+    let (name, operation) = Operation::ALL.iter().find(|(name, _)| plain(name) == plain(written))?;
+    let (meant, value) = match is_tests {
+        true => ("operation", *name),
+        false => ("algorithm", operation.usual_algorithm(false).name()),
+    };
+    Some(match table.node(meant) {
+        None => Fix::text(format!("{meant} = {value:?} in place of {key}")),
+        Some(_) => Fix::text(format!("nothing in place of {key}: it follows from {meant}")),
+    })
+}
+
 /// The hint for a flag of nccl-tests, such as `-b`, `--minbytes` or `ngpus`.
 fn flag(table: &Table, key: &str, value: &toml::Value) -> Option<Fix> {
     let flag = key.trim_start_matches('-');
@@ -226,8 +263,8 @@ fn flag(table: &Table, key: &str, value: &toml::Value) -> Option<Fix> {
             (None, None) => Fix::text(format!("ranks, {all}; without it, all of the cluster")),
         });
     }
-    if let Some((_, why)) = IGNORED_FLAGS.iter().find(|(flags, _)| flags.contains(&flag)) {
-        return Some(nothing(why));
+    if let Some(fix) = ignored_flag(flag) {
+        return Some(fix);
     }
     let long = flag.replace(['-', '_'], "");
     let (_, meant) =

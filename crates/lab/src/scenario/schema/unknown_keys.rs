@@ -95,7 +95,13 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     let own = table.fields.get("kind").map(Node::value);
     let other_kinds = keys::kinds_with(&table.name, key, own.as_ref().and_then(toml::Value::as_str));
     let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
-    let meant = also_called.map(|(_, name)| *name).or_else(|| nearest(key, known));
+    let elsewhere = keys::tables_with(key);
+    // A key that the table has already, or one of another table by exactly this name, is hardly a misspelt one.
+    let absent: Vec<&str> =
+        known.iter().copied().filter(|known| !table.fields.contains_key(*known)).collect();
+    let near = || nearest(key, &absent).filter(|near| elsewhere.is_empty() || is_misspelt(key, near));
+    let twice = || nearest(key, known).filter(|near| is_misspelt(key, near));
+    let meant = also_called.map(|(_, name)| *name).or_else(near).or_else(twice);
     let value = node.value();
     let of_nvidia = nccl_words::hint(table, key, &value).or_else(|| cluster_words::hint(table, key, &value));
     let help = match meant {
@@ -147,16 +153,26 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
             Fix::Rename { written: near.to_owned(), name: near.to_owned(), value: Some(value.to_string()) }
         }
         Some(near) => name_alone(header(table, near, node), near),
-        None => {
-            let elsewhere = match &keys::tables_with(key)[..] {
-                [] => of_schemes(key, &node.value()),
-                tables => format!(" ({key:?} is a key of {})", tables.join(", ")),
-            };
-            Fix::text(format!("one of {}{elsewhere}", known.join(", ")))
-        }
+        None => match &elsewhere[..] {
+            [place] if *place != table.name && keys::is_of_every(place, key) => {
+                in_its_table(table, key, &value, place)
+            }
+            [] => Fix::text(format!("one of {}{}", known.join(", "), of_schemes(key, &value))),
+            tables => {
+                Fix::text(format!("one of {} ({key:?} is a key of {})", known.join(", "), tables.join(", ")))
+            }
+        },
     };
     let error = fault(table.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
     Err(Diagnostic { code: Code::UnknownKey, ..error })
+}
+
+/// The hint for a key that belongs in the table `place` alone.
+fn in_its_table(table: &Table, key: &str, value: &toml::Value, place: &str) -> Fix {
+    match place {
+        "[workload.server]" => nccl_words::of_server(table, key, Some(value.to_string())),
+        _ => Fix::text(format!("{key} = {value} below {place}")),
+    }
 }
 
 /// The settings for a table with the name of a scheme.

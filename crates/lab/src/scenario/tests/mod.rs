@@ -7,6 +7,7 @@ mod bad_sweep_cases;
 mod clusters;
 mod cross_dc;
 mod first_steps;
+mod followed;
 mod hpcc;
 mod json_schemas;
 mod lossless;

@@ -99,7 +99,7 @@ fn numbers_of_units_pods_and_leaves_become_sizes() {
         ),
         ("scalable_units = 4", "segment = 4, the servers of each of 4 segments", "segment = 4", 4),
         ("su = 2", "segment = 8 for 2 units of 8 servers, or segment = 2 for 8 units of 2", "segment = 8", 2),
-        ("su = 4", "segment = 4 (did you mean \"segment\"?)", "segment = 4", 4),
+        ("su = 4", "segment = 4, the servers of each of 4 units", "segment = 4", 4),
         ("servers_per_su = 8", "segment = 8 (did you mean \"segment\"?)", "segment = 8", 2),
         (
             "leaves = 16",
@@ -299,11 +299,12 @@ fn variables_of_nccl_are_answered_with_keys_or_nothing() {
         ("NCCL_PXN_DISABLE = 1", "pxn = false"),
         ("NCCL_NVLS_ENABLE = 0", "nvls = false"),
     ] {
-        let below = format!("{hint} below [workload.server]");
+        let below = format!("{hint} below [workload.server], or server = {{ {hint} }}");
         assert_eq!(correction(&job(&format!("{variable}\nserver = {{}}"))), below);
         assert_eq!(correction(&tests(&format!("{variable}\nserver = {{}}"))), below);
         assert_eq!(correction(&job(&format!("[workload.server]\n{variable}"))), hint);
         works(&job(&format!("[workload.server]\n{hint}")));
+        works(&job(&format!("server = {{ {hint} }}")));
     }
     let chunk = "NCCL_P2P_NET_CHUNKSIZE = 131072";
     assert_eq!(correction(&job(chunk)), "chunk = \"128KiB\"");

@@ -57,7 +57,7 @@ const CASES: &[(&str, &str)] = &[
     (
         r#""pfc-ecmp.fabric.shared_buffer" = "32MB""#,
         r#"s.toml:11:1: fabric.shared_buffer is for queues that drop, and fabric.pfc has a buffer of its own
-  write: "pfc-ecmp.fabric.shared_buffer" = "0B""#,
+  write: "pfc-ecmp.fabric.pfc.buffer" = "32MB""#,
     ),
     (
         r#""pfc-ecmp.fabric.full_queue" = "coin""#,

@@ -1,7 +1,7 @@
 //! Checks that the parameters of a scheme make sense together. The range of each single parameter is in its
 //! declaration.
 
-use crate::scenario::diagnostic::ParameterFault;
+use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use anabranch_base::OutOfRange;
 use anabranch_engine::{EcnStep, FabricSpec, FullQueue, PfcSpec, Scheme, WrrSpec};
 use anabranch_proto::program::SchemeParts;
@@ -120,7 +120,8 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     if fabric.shared_buffer.0 > 0 && fabric.pfc.is_some() {
         let message =
             "fabric.shared_buffer is for queues that drop, and fabric.pfc has a buffer of its own".to_owned();
-        let fault = ParameterFault::value("fabric.shared_buffer", message, "\"0B\"");
+        let instead = ParameterFix::Parameter("fabric.pfc.buffer".to_owned());
+        let fault = ParameterFault::new("fabric.shared_buffer", message, instead);
         return Err(fault.involving(&["fabric.pfc"]));
     }
     if fabric.full_queue != FullQueue::Arriving && fabric.pfc.is_some() {

@@ -35,6 +35,10 @@ pub(in crate::scenario) fn no_such(scheme: &Scheme, path: &str) -> ParameterFaul
         let instead = format!("that for a scheme with DCQCN: {}; or with NSCC: {}", of("dcqcn"), of("nscc"));
         return ParameterFault::words(path, message, instead);
     }
+    if path == "pfc" {
+        let message = format!("scheme {name:?} has no parameter {path:?}");
+        return ParameterFault::new(path, message, ParameterFix::Parameter("fabric.pfc".to_owned()));
+    }
     let known = parameters(scheme);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let near = parameter_path::resolve_alias(path, scheme);

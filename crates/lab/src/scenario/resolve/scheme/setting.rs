@@ -1,8 +1,8 @@
 //! Settings of parameters of schemes.
 
-use crate::scenario::diagnostic::ParameterFault;
+use crate::scenario::diagnostic::{ParameterFault, ParameterFix};
 use crate::scenario::read::table::{list, nearest};
-use crate::scenario::resolve::scheme::examples::{PFC_EXAMPLE, example};
+use crate::scenario::resolve::scheme::examples::example;
 use crate::scenario::resolve::scheme::misnamed::{no_such, of_its_type};
 use crate::scenario::resolve::scheme::mix;
 use crate::scenario::schema::declared_table::{self, ParameterError};
@@ -24,8 +24,8 @@ pub(in crate::scenario) fn set(
     if path == PRESET && !scheme.cc.presets().is_empty() {
         return preset(scheme, value);
     }
-    if let ("fabric.pfc", Some(on)) = (path, value.as_bool()) {
-        return Err(pfc_switch(scheme, on));
+    if let ("fabric.pfc" | "pfc", Some(on)) = (path, value.as_bool()) {
+        return Err(pfc_switch(scheme, path, on));
     }
     if matches!(path, "name" | "title" | "source") || path.is_empty() {
         return Err(of_its_type(scheme, value, no_such(scheme, path)));
@@ -228,13 +228,23 @@ fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault
     Ok(Scheme { cc, ..scheme.clone() })
 }
 
-fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
-    let path = "fabric.pfc";
+/// The error for a truth value at `path` in place of the table `fabric.pfc`. An empty table has the values of the setup.
+fn pfc_switch(scheme: &Scheme, path: &str, on: bool) -> ParameterFault {
     let name = &scheme.name;
     let message =
-        format!("{path} is a table, with the buffer and the thresholds of a lossless class, not {on}");
+        format!("fabric.pfc is a table, with the buffer and the thresholds of a lossless class, not {on}");
     match (on, scheme.fabric.pfc.is_some()) {
-        (true, false) => ParameterFault::value(path, message, PFC_EXAMPLE),
+        (true, false) if scheme.fabric.trim => ParameterFault::words(
+            path,
+            message,
+            format!(
+                "\"{name}.fabric.pfc\" = {{}} and \"{name}.fabric.trim\" = false, each on a line of its own"
+            ),
+        ),
+        (true, false) => {
+            let instead = ParameterFix::Setting("fabric.pfc".to_owned(), "{}".to_owned());
+            ParameterFault::new(path, message, instead)
+        }
         (true, true) => {
             ParameterFault::words(path, message, format!("nothing: scheme {name:?} has PFC as it is"))
         }
@@ -257,8 +267,8 @@ pub(in crate::scenario) const OF_QUEUES_THAT_DROP: [&str; 4] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::diagnostic::ParameterFix;
     use crate::scenario::resolve::scheme::builtin::{scheme, scheme_on, schemes};
+    use crate::scenario::resolve::scheme::examples::PFC_EXAMPLE;
     use crate::scenario::resolve::scheme::limits::validate;
     use anabranch_base::Duration;
     use anabranch_proto::cc::DcqcnConfig;
