@@ -69,6 +69,25 @@ pub(crate) fn empty_measures(
     Ok(empty_measures)
 }
 
+impl RunPoint {
+    /// The names of the curves that a measure records on this fabric: links, groups of links, switches or queue pairs.
+    /// `number` is that of the measure among the measures of the point, and `queue_pairs` that of the workload.
+    ///
+    /// # Errors
+    /// A selector has no known form, or names nothing on this fabric or in this workload.
+    ///
+    /// # Panics
+    /// The point has no measure of this number.
+    pub fn curve_names(
+        &self,
+        number: usize,
+        topology: &Topology,
+        queue_pairs: usize,
+    ) -> Result<Vec<String>, SelectorError> {
+        watched(number, &self.measures[number], self, topology, queue_pairs)
+    }
+}
+
 /// The entities that a measure watches, by their names in curves.
 fn watched(
     number: usize,

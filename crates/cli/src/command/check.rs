@@ -6,8 +6,10 @@ use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::source::{Prepared, input};
 use crate::{fabric, question, source};
-use anabranch_base::Bytes;
-use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, INPUTS, Overrides, RunPoint};
+use anabranch_base::{Bytes, HostId};
+use anabranch_sim::scenario::{
+    FaultSpec, Ground, GroundDifference, INPUTS, MeasureSpec, Overrides, RunPoint,
+};
 use anabranch_sim::topology::Topology;
 use anabranch_sim::{Built, baseline};
 use serde_json::json;
@@ -25,10 +27,11 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     };
     let built = anabranch_sim::build(first).map_err(input)?;
     let faults = listed_faults(first, &built.topology)?;
+    let measures = listed_measures(first, &built)?;
     let baselines = baseline::points(&prepared.points);
     let all: Vec<RunPoint> = prepared.points.iter().chain(&baselines).cloned().collect();
     let cost = Cost::estimate(&all, Some(&built))?;
-    let checked = Checked { prepared: &prepared, built: &built, faults, baselines, cost };
+    let checked = Checked { prepared: &prepared, built: &built, faults, measures, baselines, cost };
     match args.json {
         true => print_json(&checked.json()),
         false => print(&checked.text()),
@@ -40,6 +43,7 @@ struct Checked<'a> {
     prepared: &'a Prepared,
     built: &'a Built,
     faults: Vec<ListedFault<'a>>,
+    measures: Vec<ListedMeasure<'a>>,
     /// Runs without the scenario's faults.
     baselines: Vec<RunPoint>,
     cost: Cost,
@@ -77,6 +81,7 @@ impl Checked<'_> {
             "nvlink_transfers": self.cost.nvlink_transfers(),
             "thread_s": self.cost.thread_seconds(),
             "faults": self.faults.iter().map(ListedFault::json).collect::<Vec<_>>(),
+            "measures": self.measures.iter().map(ListedMeasure::json).collect::<Vec<_>>(),
             "warnings": prepared.item.warnings,
             "diagnostics": prepared.warnings,
             "files": prepared.scenario.files.keys().collect::<Vec<_>>(),
@@ -101,10 +106,10 @@ impl Checked<'_> {
              links      {} (directed)\n\
              {}\
              memory     {} fabric, {} routing\n\
-             messages   {} on {} queue pairs, {} in all\n\
+             messages   {} on {} queue pairs, {} in all{}\n\
              cost       {}\n\
              setup      {}\n\
-             {}digest     {}\n\n\
+             {}{}digest     {}\n\n\
              {}\
              # The resolved scenario, every default explicit:\n\n{}",
             scenario.title,
@@ -122,9 +127,11 @@ impl Checked<'_> {
             workload.messages.len(),
             workload.qps.len(),
             Bytes(self.message_bytes()).about(),
+            below_tors_clause(built),
             self.cost.line(),
             prepared.ground.setup,
             self.faults.iter().map(ListedFault::line).collect::<String>(),
+            self.measures.iter().map(ListedMeasure::line).collect::<String>(),
             prepared.item.digest,
             ground(&prepared.ground),
             prepared.item.toml,
@@ -191,8 +198,70 @@ fn listed_faults<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Lis
     point.faults.iter().enumerate().map(find).collect()
 }
 
-/// The largest number of links or switches of a fault that are listed individually.
+/// The largest number of links or switches of a fault, or of curves of a measure, that are listed individually.
 const MOST_NAMED: usize = 8;
+
+/// The first of these names, and the number of all.
+fn listed(names: &[String]) -> String {
+    let named = names[..names.len().min(MOST_NAMED)].join(", ");
+    match names.len() > MOST_NAMED {
+        true => format!("{named} ... ({} in all)", names.len()),
+        false => named,
+    }
+}
+
+/// A measure, with the names of its curves in the run with the first seed.
+struct ListedMeasure<'a> {
+    number: usize,
+    measure: &'a MeasureSpec,
+    curves: Vec<String>,
+}
+
+fn listed_measures<'a>(point: &'a RunPoint, built: &Built) -> Result<Vec<ListedMeasure<'a>>, Failure> {
+    let find = |(number, measure): (usize, &'a MeasureSpec)| {
+        let curves = point.curve_names(number, &built.topology, built.workload.qps.len()).map_err(input)?;
+        Ok(ListedMeasure { number, measure, curves })
+    };
+    point.measures.iter().enumerate().map(find).collect()
+}
+
+impl ListedMeasure<'_> {
+    /// The line of a measure: `measure.0  queue-depth of tor:0/up: tor:0/up:0, tor:0/up:1`.
+    fn line(&self) -> String {
+        let MeasureSpec { series, links, switches, qps, .. } = self.measure;
+        let on = [links.as_ref(), switches.as_ref()].into_iter().flatten().next();
+        let on = match (on, qps) {
+            (Some(on), _) => on.clone(),
+            (None, Some(qps)) => format!("queue pairs {qps}"),
+            (None, None) => String::new(),
+        };
+        let number = format!("measure.{}", self.number);
+        format!("{number:<11}{} of {on}: {}\n", series.name(), listed(&self.curves))
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({"measure": self.number, "series": self.measure.series.name(), "curves": self.curves})
+    }
+}
+
+/// A clause for messages that all stay below a ToR, although the fabric has further tiers. Empty for others.
+fn below_tors_clause(built: &Built) -> String {
+    let (topology, routing) = (&built.topology, &built.routing);
+    let summary = topology.summary();
+    let [tor, above, ..] = &summary.tiers[..] else { return String::new() };
+    let is_below = |src: HostId, dst: HostId| {
+        (0..topology.host_ports(src)).all(|from| {
+            let nearest = routing.best_ports(topology, (src, from), dst, u16::MAX);
+            let mut to = (0..topology.host_ports(dst)).filter(|to| nearest >> to & 1 == 1);
+            to.all(|to| routing.tor_index(src, from) == routing.tor_index(dst, to))
+        })
+    };
+    let qps = &built.workload.qps;
+    match !qps.is_empty() && qps.iter().all(|qp| is_below(qp.src, qp.dst)) {
+        true => format!("; each stays below one {}, so that no packet crosses a {}", tor.word, above.word),
+        false => String::new(),
+    }
+}
 
 impl ListedFault<'_> {
     /// The line of a fault: `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`.
@@ -204,17 +273,13 @@ impl ListedFault<'_> {
             format!(" {rate} times an hour and {each}, from {at} on, each")
         });
         let names = if self.switches.is_empty() { &self.links } else { &self.switches };
-        let named = names[..names.len().min(MOST_NAMED)].join(", ");
-        let rest = match names.len() > MOST_NAMED {
-            true => format!(" ... ({} in all)", names.len()),
-            false => String::new(),
-        };
+        let named = listed(names);
         let chance =
             kind.probability().map_or_else(String::new, |chance| format!(" with probability {chance}"));
         let place = self.in_file.as_ref().map_or_else(String::new, |place| format!("; {place}"));
         let number = format!("fault.{}", self.number);
         let from = if per_hour.is_some() { rate } else { format!(" at {at}") };
-        format!("{number:<11}{kind}{chance}{from} {lasts}: {named}{rest}{place}\n")
+        format!("{number:<11}{kind}{chance}{from} {lasts}: {named}{place}\n")
     }
 
     fn json(&self) -> serde_json::Value {
