@@ -439,7 +439,8 @@ fn job_row(network: &Network<'_>, number: u32, job: &Job) -> JobRow {
     }
 }
 
-/// The largest of the ideal FCTs of each connection's longest message.
+/// The largest of the ideal FCTs of each connection's longest message. With several classes, only the connections of
+/// the first class count, as for the FCTs.
 fn ideal_fct_max(network: &Network<'_>, ideals: &Ideals<'_>) -> u64 {
     let mut longest = vec![0; network.connections() as usize];
     for message in (0..network.board.messages()).map(|number| network.message(MessageId(number))) {
@@ -448,8 +449,9 @@ fn ideal_fct_max(network: &Network<'_>, ideals: &Ideals<'_>) -> u64 {
     }
     let alone = |(connection, &bytes): (u32, &u64)| {
         let ends = network.ends_of(QpId(connection));
-        let ideal = ideals.of(network.class_of_connection(QpId(connection)));
-        ideal.fct(ends.src, ends.dst, bytes).0
+        ideals.of(0).fct(ends.src, ends.dst, bytes).0
     };
-    (0..).zip(&longest).filter(|(_, bytes)| **bytes > 0).map(alone).max().unwrap_or(0)
+    let is_compared =
+        |&(connection, bytes): &(u32, &u64)| *bytes > 0 && network.class_of_connection(QpId(connection)) == 0;
+    (0..).zip(&longest).filter(is_compared).map(alone).max().unwrap_or(0)
 }

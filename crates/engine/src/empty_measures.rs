@@ -46,7 +46,7 @@ pub(crate) fn empty_measures(
     let mut empty_measures = Vec::new();
     for (number, measure) in point.measures.iter().enumerate() {
         let column = measure.series.column().to_owned();
-        let watched = measure.watched(number, point.seed, topology, queue_pairs)?;
+        let watched = watched(number, measure, point, topology, queue_pairs)?;
         if watched.into_iter().any(|entity| seen.contains(&(column.clone(), entity))) {
             continue;
         }
@@ -69,39 +69,52 @@ pub(crate) fn empty_measures(
     Ok(empty_measures)
 }
 
-impl MeasureSpec {
-    /// The links, groups of links, switches or queue pairs that the measure with this number watches in a run with this
-    /// seed, by their names in curves.
+impl RunPoint {
+    /// The names of the curves that a measure records on this fabric: links, groups of links, switches or queue pairs.
+    /// `number` is that of the measure among the measures of the point, and `queue_pairs` that of the workload.
     ///
     /// # Errors
-    /// A selector has no known form, or names nothing on this fabric or among these queue pairs.
-    pub fn watched(
+    /// A selector has no known form, or names nothing on this fabric or in this workload.
+    ///
+    /// # Panics
+    /// The point has no measure of this number.
+    pub fn curve_names(
         &self,
         number: usize,
-        seed: u64,
         topology: &Topology,
         queue_pairs: usize,
     ) -> Result<Vec<String>, SelectorError> {
-        let mut names = Vec::new();
-        if let Some(links) = &self.links {
-            let links = links.parse::<Selector>()?.links(topology, &mut selector_stream(seed, number))?;
-            match self.by {
-                None => names.extend(links.into_iter().map(|link| topology.link_name(link))),
-                Some(_) => {
-                    let groups = link_groups(number, self, seed, topology)?;
-                    names.extend(groups.into_iter().map(|group| group.name));
-                }
+        watched(number, &self.measures[number], self, topology, queue_pairs)
+    }
+}
+
+/// The entities that a measure watches, by their names in curves.
+fn watched(
+    number: usize,
+    measure: &MeasureSpec,
+    point: &RunPoint,
+    topology: &Topology,
+    queue_pairs: usize,
+) -> Result<Vec<String>, SelectorError> {
+    let mut names = Vec::new();
+    if let Some(links) = &measure.links {
+        let links = links.parse::<Selector>()?.links(topology, &mut selector_stream(point.seed, number))?;
+        match measure.by {
+            None => names.extend(links.into_iter().map(|link| topology.link_name(link))),
+            Some(_) => {
+                let groups = link_groups(number, measure, point.seed, topology)?;
+                names.extend(groups.into_iter().map(|group| group.name));
             }
         }
-        if let Some(switches) = &self.switches {
-            let nodes =
-                switches.parse::<Selector>()?.switches(topology, &mut selector_stream(seed, number))?;
-            names.extend(nodes.into_iter().map(|node| topology.node_name(node)));
-        }
-        if let Some(qps) = &self.qps {
-            let qps = QpSelector::parse(qps)?.qps(queue_pairs)?;
-            names.extend(qps.into_iter().map(|qp| format!("flow:{qp}")));
-        }
-        Ok(names)
     }
+    if let Some(switches) = &measure.switches {
+        let nodes =
+            switches.parse::<Selector>()?.switches(topology, &mut selector_stream(point.seed, number))?;
+        names.extend(nodes.into_iter().map(|node| topology.node_name(node)));
+    }
+    if let Some(qps) = &measure.qps {
+        let qps = QpSelector::parse(qps)?.qps(queue_pairs)?;
+        names.extend(qps.into_iter().map(|qp| format!("flow:{qp}")));
+    }
+    Ok(names)
 }

@@ -45,7 +45,8 @@ columns! {
         /// Largest flow completion time.
         #[column("us", digest)]
         pub fct_max_us: f64,
-        /// Largest FCT that a flow would have alone in the network.
+        /// Largest FCT that a flow would have alone in the network. With several traffic classes, a flow of the first
+        /// class.
         #[column("us", digest)]
         pub ideal_fct_max_us: f64,
         /// Mean slowdown (FCT over ideal FCT) of the flows that have a row and finished. It is 0 if there are none.

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::source::{Prepared, input};
 use crate::{fabric, question, source};
-use anabranch_base::Bytes;
+use anabranch_base::{Bytes, HostId};
 use anabranch_sim::scenario::{
     FaultSpec, Ground, GroundDifference, INPUTS, MeasureSpec, Overrides, RunPoint,
 };
@@ -106,7 +106,7 @@ impl Checked<'_> {
              links      {} (directed)\n\
              {}\
              memory     {} fabric, {} routing\n\
-             messages   {} on {} queue pairs, {} in all\n\
+             messages   {} on {} queue pairs, {} in all{}\n\
              cost       {}\n\
              setup      {}\n\
              {}{}digest     {}\n\n\
@@ -127,6 +127,7 @@ impl Checked<'_> {
             workload.messages.len(),
             workload.qps.len(),
             Bytes(self.message_bytes()).about(),
+            below_tors_clause(built),
             self.cost.line(),
             prepared.ground.setup,
             self.faults.iter().map(ListedFault::line).collect::<String>(),
@@ -197,48 +198,68 @@ fn listed_faults<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Lis
     point.faults.iter().enumerate().map(find).collect()
 }
 
-/// A measure, with what it watches in the run with the first seed.
+/// The largest number of links or switches of a fault, or of curves of a measure, that are listed individually.
+const MOST_NAMED: usize = 8;
+
+/// The first of these names, and the number of all.
+fn listed(names: &[String]) -> String {
+    let named = names[..names.len().min(MOST_NAMED)].join(", ");
+    match names.len() > MOST_NAMED {
+        true => format!("{named} ... ({} in all)", names.len()),
+        false => named,
+    }
+}
+
+/// A measure, with the names of its curves in the run with the first seed.
 struct ListedMeasure<'a> {
     number: usize,
     measure: &'a MeasureSpec,
-    watched: Vec<String>,
+    curves: Vec<String>,
 }
 
 fn listed_measures<'a>(point: &'a RunPoint, built: &Built) -> Result<Vec<ListedMeasure<'a>>, Failure> {
     let find = |(number, measure): (usize, &'a MeasureSpec)| {
-        let watched = measure.watched(number, point.seed, &built.topology, built.workload.qps.len());
-        Ok(ListedMeasure { number, measure, watched: watched.map_err(input)? })
+        let curves = point.curve_names(number, &built.topology, built.workload.qps.len()).map_err(input)?;
+        Ok(ListedMeasure { number, measure, curves })
     };
     point.measures.iter().enumerate().map(find).collect()
 }
 
 impl ListedMeasure<'_> {
-    /// The line of a measure: `measure.0  queue-depth every 5us: tor:0/down:1`.
+    /// The line of a measure: `measure.0  queue-depth of tor:0/up: tor:0/up:0, tor:0/up:1`.
     fn line(&self) -> String {
-        let MeasureSpec { series, every, .. } = self.measure;
-        let every = if every.0 > 0 { format!(" every {every}") } else { String::new() };
+        let MeasureSpec { series, links, switches, qps, .. } = self.measure;
+        let on = [links.as_ref(), switches.as_ref()].into_iter().flatten().next();
+        let on = match (on, qps) {
+            (Some(on), _) => on.clone(),
+            (None, Some(qps)) => format!("queue pairs {qps}"),
+            (None, None) => String::new(),
+        };
         let number = format!("measure.{}", self.number);
-        format!("{number:<11}{}{every}: {}\n", series.name(), named(&self.watched))
+        format!("{number:<11}{} of {on}: {}\n", series.name(), listed(&self.curves))
     }
 
     fn json(&self) -> serde_json::Value {
-        json!({
-            "measure": self.number,
-            "series": self.measure.series.name(),
-            "every_us": self.measure.every.as_us(),
-            "on": self.watched,
-        })
+        json!({"measure": self.number, "series": self.measure.series.name(), "curves": self.curves})
     }
 }
 
-/// The largest number of links, switches or queue pairs that are listed individually.
-const MOST_NAMED: usize = 8;
-
-fn named(names: &[String]) -> String {
-    let first = names[..names.len().min(MOST_NAMED)].join(", ");
-    match names.len() > MOST_NAMED {
-        true => format!("{first} ... ({} in all)", names.len()),
-        false => first,
+/// A clause for messages that all stay below a ToR, although the fabric has further tiers. Empty for others.
+fn below_tors_clause(built: &Built) -> String {
+    let (topology, routing) = (&built.topology, &built.routing);
+    let summary = topology.summary();
+    let [tor, above, ..] = &summary.tiers[..] else { return String::new() };
+    let is_below = |src: HostId, dst: HostId| {
+        (0..topology.host_ports(src)).all(|from| {
+            let nearest = routing.best_ports(topology, (src, from), dst, u16::MAX);
+            let mut to = (0..topology.host_ports(dst)).filter(|to| nearest >> to & 1 == 1);
+            to.all(|to| routing.tor_index(src, from) == routing.tor_index(dst, to))
+        })
+    };
+    let qps = &built.workload.qps;
+    match !qps.is_empty() && qps.iter().all(|qp| is_below(qp.src, qp.dst)) {
+        true => format!("; each stays below one {}, so that no packet crosses a {}", tor.word, above.word),
+        false => String::new(),
     }
 }
 
@@ -252,7 +273,7 @@ impl ListedFault<'_> {
             format!(" {rate} times an hour and {each}, from {at} on, each")
         });
         let names = if self.switches.is_empty() { &self.links } else { &self.switches };
-        let named = named(names);
+        let named = listed(names);
         let chance =
             kind.probability().map_or_else(String::new, |chance| format!(" with probability {chance}"));
         let place = self.in_file.as_ref().map_or_else(String::new, |place| format!("; {place}"));

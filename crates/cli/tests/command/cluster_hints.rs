@@ -96,30 +96,6 @@ fn measures_name_one_direction_and_one_name() {
 }
 
 #[test]
-fn the_check_names_what_a_measure_watches() {
-    let planes = CLUSTER.replace("link = ", "ports = 2\nlink = ");
-    let measure = |lines: &str| format!("[[measure]]\n{lines}\n");
-    let all = [
-        "series = \"queue-depth\"\nlinks = \"tor:0/down\"\nevery = \"5us\"",
-        "series = \"link-utilisation\"\nlinks = \"nic-links\"\nby = \"plane\"",
-        "series = \"window\"\nqps = \"0-1\"",
-        "series = \"link-utilisation\"\nlinks = \"nic-links\"",
-    ];
-    let place = Place::new();
-    place.write("s.toml", planes + &all.map(measure).concat());
-    let told = place.run(&["check", "s.toml"]).expect(0).stdout;
-    for line in [
-        "measure.0  queue-depth every 5us: plane:0/tor:0/down:0, plane:0/tor:0/down:1, plane:0/tor:0/down:2, \
-         plane:0/tor:0/down:3\n",
-        "measure.1  link-utilisation every 20us: plane:0 of nic-links, plane:1 of nic-links\n",
-        "measure.2  window every 20us: flow:0, flow:1\n",
-    ] {
-        assert!(told.contains(line), "{line}{told}");
-    }
-    assert!(told.contains("server:3/nic:3/port:1") || told.contains(" ... (32 in all)\n"), "{told}");
-}
-
-#[test]
 fn parts_that_are_not_of_the_network_are_said_to_be_none() {
     let fault = |links: &str| {
         format!("{CLUSTER}[[fault]]\nkind = \"link-down\"\nduration = \"5us\"\nlinks = \"{links}\"\n")

@@ -82,6 +82,52 @@ fn check_says_which_links_a_fault_takes() {
 }
 
 #[test]
+fn measures_are_listed_with_their_curves() {
+    let place = Place::new();
+    let measures = "[[measure]]\nseries = \"link-utilisation\"\nlinks = \"tor:0/up\"\nevery = \"1us\"\n\
+                    [[measure]]\nseries = \"link-utilisation\"\nlinks = \"tor-uplinks\"\nby = \"plane\"\nevery = \"1us\"\n\
+                    [[measure]]\nseries = \"flow-throughput\"\nqps = \"0-9\"\nevery = \"1us\"\n";
+    let topology =
+        "[topology]\nkind = \"rails\"\nservers = 4\nnics = 2\nports = 2\nsegment = 2\nlink = \"100Gbps\"\n";
+    let text = format!(
+        "schemes = [\"reps\"]\nseeds = [1]\n{topology}[workload]\nkind = \"alltoall\"\nbytes = \"8KB\"\n{measures}"
+    );
+    let text = text.replace("kind = \"alltoall\"", "kind = \"collective\"\nalgorithm = \"alltoall\"");
+    place.write("s.toml", text);
+    let said = place.run(&["check", "s.toml"]).expect(0).stdout;
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("measure.")).collect();
+    assert_eq!(
+        lines,
+        [
+            "measure.0  link-utilisation of tor:0/up: plane:0/tor:0/up:0, plane:0/tor:0/up:1",
+            "measure.1  link-utilisation of tor-uplinks: plane:0 of tor-uplinks, plane:1 of tor-uplinks",
+            "measure.2  flow-throughput of queue pairs 0-9: flow:0, flow:1, flow:2, flow:3, flow:4, flow:5, flow:6, flow:7 ... (10 in all)",
+        ]
+    );
+    let json = place.run(&["check", "s.toml", "--json"]).expect(0).json();
+    assert_eq!(json["measures"][1]["curves"][0], serde_json::json!("plane:0 of tor-uplinks"));
+    assert!(!said.contains("no packet crosses"), "{said}");
+}
+
+#[test]
+fn check_says_where_no_packet_crosses_a_spine() {
+    let place = Place::new();
+    let text = |segment: u32| {
+        format!(
+            "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"rails\"\nservers = 4\nsegment = {segment}\nlink = \
+             \"400Gbps\"\nnvlink = \"3600Gbps\"\n[workload]\nkind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \
+             \"8MB\"\nserver = {{}}\n"
+        )
+    };
+    place.write("s.toml", text(4));
+    let said = place.run(&["check", "s.toml"]).expect(0).stdout;
+    let line = said.lines().find(|line| line.starts_with("messages")).unwrap();
+    assert!(line.ends_with("; each stays below one tor, so that no packet crosses a spine"), "{line}");
+    place.write("s.toml", text(2));
+    assert!(!place.run(&["check", "s.toml"]).expect(0).stdout.contains("no packet crosses"));
+}
+
+#[test]
 fn faults_that_cannot_be_are_refused_with_what_to_write() {
     let cases = [
         ("\"link-down\"\nlinks = []", "links is empty and selects nothing"),

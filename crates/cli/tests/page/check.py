@@ -193,7 +193,7 @@ def check(driver, name, width, dark):
     if driver.find_elements(By.ID, "summary"):
         faults += table_faults(driver)
     if name == "run":
-        faults += band_faults(driver) + clipped_faults(driver)
+        faults += band_faults(driver) + clipped_faults(driver) + nameless_faults(driver)
     if name == "run" and width == WIDTHS[0]:
         faults += legend_faults(driver) + zoom_faults(driver)
     if name in ("run", "collective"):
@@ -248,6 +248,15 @@ def clipped_faults(driver):
         ".filter(row => row.children.length < 12 && row.scrollHeight > row.clientHeight + 1).map(row => row.textContent)"
     )
     return [f"a legend is cut off: {text}" for text in clipped]
+
+
+def nameless_faults(driver):
+    """Checks that a legend that says what its curves are also names them."""
+    nameless = driver.execute_script(
+        "return [...document.querySelectorAll('.legend')]"
+        ".filter(row => row.querySelector('.of') && !row.querySelector('button')).map(row => row.textContent)"
+    )
+    return [f"a legend names nothing: {text}" for text in nameless]
 
 
 def legend_faults(driver):

@@ -143,7 +143,7 @@ window.charts = (function () {
       row.setAttribute("role", "group");
       row.setAttribute("aria-label", "Curves of " + host.dataset.title);
       if (layout.legend) row.append(element("span", "of", layout.legend));
-      if (data.length > 0 && (names.length > 1 || layout.panels.length < 2)) {
+      if (data.length > 0 && (names.length > 1 || layout.panels.length < 2 || layout.legend)) {
         for (const trace of names) row.append(entry(trace));
       }
       return row;

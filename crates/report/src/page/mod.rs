@@ -4,6 +4,7 @@ mod axes;
 mod bands;
 mod bandwidth;
 mod claims;
+mod classes;
 mod curves;
 mod document;
 mod explain;
@@ -70,6 +71,7 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     }
     let (summary, pictures) = (summary::section(set), pictures(&plots, 0));
     // The plots of a search come before the table, because one plot shows all trials that fill many rows of the table.
+    let summary = summary + &classes::section(set);
     let [first, second] = if set.answer.is_some() { [pictures, summary] } else { [summary, pictures] };
     body.push_str(&first);
     body.push_str(&second);

@@ -4,6 +4,7 @@ mod columns;
 mod summary;
 
 use crate::bandwidth::bandwidth_tables;
+use crate::classes;
 use crate::fairness::fairness_note;
 use crate::groups::each_run;
 use crate::live::{dilations, live_invalid};
@@ -20,16 +21,20 @@ pub(crate) use summary::{Head, Summary, summary};
 pub const USUAL_WIDTH: usize = 120;
 
 /// The verdict, and one row per scheme and sweep point, with notes below. If the settings of the schemes differ, a note
-/// about these differences comes first. Columns that do not fit into `width` characters are named in a note instead. If
-/// the sizes of a collective are swept, tables of bandwidths follow.
+/// about these differences comes first. Columns that do not fit into `width` characters are named in a note instead. A
+/// table of traffic classes follows if there are several, and tables of bandwidths if the sizes of a collective are
+/// swept.
 pub fn table(set: &ResultSet, width: usize) -> String {
-    above(set, width) + &fit_to_width(summary(set), ranked_quantity(set), width) + &bandwidth_tables(set)
+    above(set, width)
+        + &fit_to_width(summary(set), ranked_quantity(set), width)
+        + &of_classes(set, width)
+        + &bandwidth_tables(set)
 }
 
 /// The verdict, and a table with the most important columns, such as the number of flows or jobs, the ranked quantity,
 /// its ideal, the cost of faults, and the losses and timeouts, which explain the result. If columns or notes are left
-/// out, a line below the table counts them and names the `command` that prints them. If the sizes of a collective are
-/// swept, tables of bandwidths follow.
+/// out, a line below the table counts them and names the `command` that prints them. The tables of classes and bandwidths
+/// follow as in [`table`].
 pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
     let quantity = ranked_quantity(set);
     let mut summary = summary(set);
@@ -50,7 +55,14 @@ pub fn brief(set: &ResultSet, width: usize, command: &str) -> String {
         text.push_str(&wrap(&more, width));
         text.push('\n');
     }
-    text + &bandwidth_tables(set)
+    text + &of_classes(set, width) + &bandwidth_tables(set)
+}
+
+/// The table of traffic classes. Empty if the results have one class only.
+fn of_classes(set: &ResultSet, width: usize) -> String {
+    let Some(summary) = classes::summary(set) else { return String::new() };
+    let drawn = draw(&summary);
+    format!("\n{}:\n{}", classes::TITLE, with_notes(drawn, summary, &[], width))
 }
 
 /// The headings of the ranked quantity and of its ideal. The P99 slowdown has the median slowdown in place of an

@@ -6,7 +6,6 @@ use super::columns::{
     recovery, slowdown_by_fault,
 };
 use crate::assumption_notes;
-use crate::classes;
 use crate::faults;
 use crate::groups::{Group, groups, points};
 use crate::labels::{TimeUnit, large};
@@ -23,6 +22,11 @@ pub(crate) struct Head {
 }
 
 impl Head {
+    /// The heading of a column without times.
+    pub(crate) fn plain(name: &str) -> Head {
+        Head { name: name.to_owned(), unit: None }
+    }
+
     /// The text of the heading, with its line breaks and with the unit of the cells below it.
     pub(crate) fn shown(&self) -> String {
         match self.unit {
@@ -121,7 +125,6 @@ pub(super) fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) 
     notes.extend(timeout_notes::alltoall_concurrency(set, points));
     notes.extend(timeout_notes::ring_in_host_order(points));
     notes.extend(timeout_notes::notes(set));
-    notes.extend(classes::notes(set));
     notes.extend(faults::notes(set, points));
     let is_start = |place: &usize| groups[*place].sweep != groups[*place - 1].sweep;
     let mut point_starts: Vec<usize> = (1..groups.len()).filter(is_start).collect();

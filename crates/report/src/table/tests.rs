@@ -203,3 +203,15 @@ fn collectives_without_computing_have_their_bandwidths() {
     let computes = table(&set, 2 * USUAL_WIDTH);
     assert!(computes.contains("exposed") && !computes.contains("busbw"), "{computes}");
 }
+
+#[test]
+fn a_table_of_classes_is_below_both_tables() {
+    let set = crate::classes::tests::two_classes();
+    for text in [table(&set, USUAL_WIDTH), brief(&set, USUAL_WIDTH, "anabranch report r")] {
+        let (_, below) = text.split_once("\nTraffic classes:\n").unwrap();
+        let row = below.lines().find(|line| line.contains(" storage ")).unwrap();
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(words[2..7], ["storage", "200.0", "µs", "250.0", "µs"]);
+    }
+    assert!(!table(&crate::samples::two_schemes(), USUAL_WIDTH).contains("Traffic classes"));
+}

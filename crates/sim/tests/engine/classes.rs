@@ -254,3 +254,14 @@ fn slowdowns_of_sides_are_those_of_the_compared_class() {
     assert_eq!(result.run.extra["intra_slowdown_mean"], main);
     assert_eq!(result.run.extra["intra_slowdown_mean"], result.run.slowdown_mean);
 }
+
+/// The FCTs of a run and their ideal are of the class of the compared schemes: here of one short message beside long
+/// ones.
+#[test]
+fn the_ideal_beside_the_fcts_is_that_of_the_compared_class() {
+    let messages = [message("workload", 0, 2, 10), message("class.workload", 1, 3, 1_000)];
+    let result = finish_one(&scenario("\"ops\"", ONE_SWITCH, &two_classes("", "", messages)), &[]);
+    let ideal = of_class(&result, "main")[0].ideal_fct_ps;
+    assert_eq!(result.run.ideal_fct_max_us, ideal as f64 / 1e6);
+    assert!(result.run.fct_max_us >= result.run.ideal_fct_max_us);
+}

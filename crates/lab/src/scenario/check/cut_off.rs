@@ -1,17 +1,20 @@
-//! A warning about faults that last to the end of the run and after which a sender cannot reach its receiver, or can
-//! reach it from only some of the sender's ports.
+//! A warning about faults that last to the end of the run and after which a sender cannot reach its receiver, can reach
+//! it from only some of the sender's ports, or keeps a path over what is down.
 
+use super::losses::spread;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::{Diagnostic, Duration, Fix, HostId};
+use anabranch_base::{Diagnostic, Duration, Fix, HostId, LinkId};
 use anabranch_engine::{FaultKind, FaultSpec, FaultTargets, Scheme};
-use anabranch_fabric::Topology;
+use anabranch_fabric::{Routing, Topology};
 use anabranch_results::PathChoice;
 use anabranch_workload::Workload;
 use std::collections::BTreeSet;
 
 /// The largest number of hosts that the warning names.
 const MOST_NAMED: usize = 8;
+/// The expected number of queue pairs whose path leads over what is down, below which there may be none.
+const FEWEST_PATHS: f64 = 3.0;
 
 #[derive(Default)]
 pub(in crate::scenario) struct CutOff(Option<Finding>);
@@ -21,8 +24,16 @@ struct Finding {
     kind: String,
     at: Duration,
     text: String,
-    /// Schemes that keep a queue pair in one plane. Empty if no scheme can finish.
-    kept: Vec<String>,
+    stuck: Stuck,
+}
+
+/// The schemes that cannot finish.
+enum Stuck {
+    All,
+    /// These schemes, since they keep a queue pair in one plane.
+    InPlane(Vec<String>),
+    /// These schemes, since they keep a queue pair on one path.
+    OnPath(Vec<String>),
 }
 
 impl CutOff {
@@ -31,16 +42,16 @@ impl CutOff {
         &mut self,
         faults: &[(&FaultSpec, FaultTargets)],
         workload: &Workload,
-        on: &Topology,
+        (on, routing): (&Topology, &Routing),
         ends: Duration,
         schemes: &[Scheme],
     ) {
-        let keeps_plane =
-            |scheme: &&Scheme| scheme.path_choice() == PathChoice::Hash && !scheme.uses_all_ports();
-        let kept: Vec<String> = match on.has_several_ports() {
-            true => schemes.iter().filter(keeps_plane).map(|scheme| scheme.name.clone()).collect(),
-            false => Vec::new(),
+        let keeps_path = |scheme: &&Scheme| scheme.path_choice() == PathChoice::Hash;
+        let named = |keeps: &dyn Fn(&&Scheme) -> bool| -> Vec<String> {
+            schemes.iter().filter(keeps_path).filter(keeps).map(|scheme| scheme.name.clone()).collect()
         };
+        let kept = named(&|scheme| on.has_several_ports() && !scheme.uses_all_ports());
+        let hashed = named(&|scheme| scheme.fabric.routing_delay.is_none());
         let start = |fault: &FaultSpec| fault.at.0.iter().min().copied().unwrap_or_default();
         let lasts = |fault: &FaultSpec| {
             let is_down = matches!(fault.kind, FaultKind::LinkDown { .. } | FaultKind::SwitchDown { .. });
@@ -51,7 +62,7 @@ impl CutOff {
         lasting.sort_by_key(|(_, (fault, _))| start(fault));
         let mut dead = vec![false; on.links() as usize];
         for (number, (fault, targets)) in lasting {
-            if self.0.as_ref().is_some_and(|finding| finding.kept.is_empty()) {
+            if self.0.as_ref().is_some_and(|finding| matches!(finding.stuck, Stuck::All)) {
                 return;
             }
             for &link in &targets.links {
@@ -59,30 +70,45 @@ impl CutOff {
             }
             let of_hosts = networks_of_hosts(on, &dead);
             let finding =
-                |text, kept| Finding { number, kind: fault.kind.to_string(), at: start(fault), text, kept };
+                |text, stuck| Finding { number, kind: fault.kind.to_string(), at: start(fault), text, stuck };
             if let Some(text) = apart(workload, on, &of_hosts) {
-                self.0 = Some(finding(text, Vec::new()));
-            } else if self.0.is_none() && !kept.is_empty() {
+                self.0 = Some(finding(text, Stuck::All));
+                continue;
+            }
+            if self.0.is_none() && !kept.is_empty() {
                 let text = unreached_in_a_plane(workload, on, &of_hosts);
-                self.0 = text.map(|text| finding(text, kept.clone()));
+                self.0 = text.map(|text| finding(text, Stuck::InPlane(kept.clone())));
+            }
+            if self.0.is_none() && !hashed.is_empty() && has_paths_over(workload, on, routing, &dead) {
+                let text = "paths of queue pairs lead over what is down".to_owned();
+                self.0 = Some(finding(text, Stuck::OnPath(hashed.clone())));
             }
         }
     }
 
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
-        let warning = |Finding { number, kind, at, text, kept }: Finding| {
-            let (effect, instead) = match &kept[..] {
-                [] => (
+        const LEAVES: &str = "schemes that leave a path on which packets are lost, such as \"reps\"";
+        let warning = |Finding { number, kind, at, text, stuck }: Finding| {
+            let (effect, instead) = match stuck {
+                Stuck::All => (
                     "no scheme can finish what is not delivered by then".to_owned(),
-                    ", unless a job that cannot finish is what is meant",
+                    ", unless a job that cannot finish is what is meant".to_owned(),
                 ),
-                [..] => (
+                Stuck::InPlane(schemes) => (
                     format!(
                         "under {} a queue pair stays in its plane, and a NIC sees only its own dead ports, so that flows in \
                          that plane do not finish",
-                        kept.join(", ")
+                        schemes.join(", ")
                     ),
-                    ", or schemes that leave a path on which packets are lost, such as \"reps\"",
+                    format!(", or {LEAVES}"),
+                ),
+                Stuck::OnPath(schemes) => (
+                    format!(
+                        "under {} a queue pair keeps its path, and without fabric.routing_delay switches go on sending there, \
+                         so that flows on that path do not finish",
+                        schemes.join(", ")
+                    ),
+                    format!(", \"{}.fabric.routing_delay\" = \"100us\" below [set], or {LEAVES}", schemes[0]),
                 ),
             };
             let message =
@@ -129,6 +155,19 @@ fn unreached_in_a_plane(workload: &Workload, on: &Topology, of_hosts: &[BTreeSet
     let cut = workload.qps.iter().filter(|qp| !of_hosts[qp.src.index()].is_subset(&of_hosts[qp.dst.index()]));
     let unreached: BTreeSet<HostId> = cut.map(|qp| qp.dst).collect();
     (!unreached.is_empty()).then(|| format!("{} cannot be reached in one plane", named(&unreached, on)))
+}
+
+/// Whether queue pairs surely have paths over links between switches that are dead, if switches choose paths evenly.
+fn has_paths_over(workload: &Workload, on: &Topology, routing: &Routing, dead: &[bool]) -> bool {
+    let ends = workload.qps.iter().map(|qp| ([qp.src, qp.dst], 1.0));
+    let Some(paths) = spread(ends, on, routing) else { return false };
+    let is_of_host = |link: usize| on.ports[link].peer.0 < on.hosts;
+    let between_switches = (0..dead.len()).filter(|link| {
+        let back = on.reverse(LinkId(*link as u32)).index();
+        dead[*link] && !is_of_host(*link) && !is_of_host(back)
+    });
+    // A path over a dead switch has two dead links.
+    between_switches.map(|link| paths[link]).sum::<f64>() / 2.0 >= FEWEST_PATHS
 }
 
 /// The names of the first of these hosts, and the number of the others.
@@ -190,6 +229,24 @@ mod tests {
         let leaf = dead.replace("link-down", "switch-down").replace("links", "switches");
         let leaf = of("\"rocev2\"", &leaf.replace("server:2/nic:1/port:0", "plane:1/tor:0")).concat();
         assert!(leaf.contains("server:0/nic:0, server:1/nic:0, server:3/nic:0"), "{leaf}");
+    }
+
+    #[test]
+    fn schemes_that_stay_on_a_dead_path_are_named() {
+        let spine = "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:1\"\nat = \"20us\"";
+        let of = |schemes: &str, rest: &str| warnings_of(schemes, "segment = 2", &format!("{spine}\n{rest}"));
+        let [warning] = &of("\"rocev2\", \"reps\", \"ecmp\"", "")[..] else { panic!("one warning") };
+        assert_eq!(
+            warning,
+            "s.toml:12:1: fault.0 (switch-down spine:1) lasts to the end, and from 20us on paths of queue pairs lead over \
+             what is down; under rocev2, ecmp a queue pair keeps its path, and without fabric.routing_delay switches go on \
+             sending there, so that flows on that path do not finish\n  write: duration = \"200us\" in fault.0, \
+             \"rocev2.fabric.routing_delay\" = \"100us\" below [set], or schemes that leave a path on which packets are lost, \
+             such as \"reps\""
+        );
+        assert_eq!(of("\"rocev2\"", "[set]\n\"rocev2.fabric.routing_delay\" = \"100us\""), [""; 0]);
+        assert_eq!(of("\"rocev2\"", "duration = \"200us\""), [""; 0]);
+        assert_eq!(of("\"reps\", \"strack\", \"adaptive-roce\"", ""), [""; 0]);
     }
 
     #[test]

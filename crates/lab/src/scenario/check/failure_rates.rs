@@ -15,6 +15,8 @@ const MOST_FAILURES: f64 = 1e6;
 const FEWEST: f64 = 0.5;
 /// The expected number of failures with which most runs have at least one.
 const SOME: f64 = 3.0;
+/// The factor by which runs may be longer than the least time of a run.
+const LONGER: u64 = 10;
 
 /// Refuses a rate of failures that is too high for the longest permitted run.
 pub(super) fn check(
@@ -48,8 +50,8 @@ fn hours(time: Duration) -> f64 {
     time.0 as f64 / 3_600e12
 }
 
-/// A warning about failures that are so rare that most runs have none, even runs of length `max_time`. `soonest` is
-/// the earliest possible end of a run.
+/// A warning about failures that are so rare that most runs have none, even runs [`LONGER`] times as long as `soonest`
+/// or of length `max_time`. `soonest` is the earliest possible end of a run.
 pub(super) fn rare(
     (number, spec): (usize, &FaultSpec),
     targets: &FaultTargets,
@@ -58,13 +60,18 @@ pub(super) fn rare(
     origin: &Origin,
 ) -> Option<Diagnostic> {
     let (parts, per_hour) = (parts(targets, on), spec.per_hour?);
-    let expected = per_hour * hours(max_time) * parts;
-    if expected >= FEWEST {
+    let length = Duration(soonest.0.max(1).saturating_mul(LONGER)).min(max_time);
+    let expected = |length: Duration| per_hour * hours(length) * parts;
+    if expected(length) >= FEWEST {
         return None;
     }
+    let by = match length == max_time {
+        true => format!("{:.1e} times by max_time = \"{max_time}\"", expected(max_time)),
+        false => format!("{:.1e} times in {}, the least time of a run", expected(soonest), soonest.about()),
+    };
     let message = format!(
-        "fault.{number} is expected to fail {expected:.1e} times by max_time = \"{max_time}\", on {parts} cables or switches; \
-         a run without a failure says nothing about the fault"
+        "fault.{number} is expected to fail {by}, on {parts} cables or switches; a run without a failure says nothing about \
+         the fault"
     );
     let enough = (SOME / (hours(soonest.max(Duration(1))) * parts)).min(MOST_PER_HOUR);
     let fix = Fix::set("per_hour", format!("{:.1}", enough.min(MOST_FAILURES / (hours(max_time) * parts))));
@@ -92,9 +99,15 @@ mod tests {
         let (message, help) = warning.split_once("\n  write: ").unwrap();
         assert_eq!(
             message,
-            "s.toml:14:1: fault.0 is expected to fail 8.9e-5 times by max_time = \"1s\", on 32 cables or switches; a run without \
+            "s.toml:14:1: fault.0 is expected to fail 1.8e-9 times in 20.0 us, the least time of a run, on 32 cables or switches; a run without \
              a failure says nothing about the fault"
         );
+        let [warning] = &warnings("per_hour = 4000")[..] else { panic!("one warning") };
+        assert!(warning.contains("the least time of a run"), "{warning}");
+        let [warning] = &warnings("per_hour = 0.01\n[limits]\nmax_time = \"50us\"")[..] else {
+            panic!("one warning")
+        };
+        assert!(warning.contains(" times by max_time = \"50us\", on 32 cables"), "{warning}");
         assert_eq!(warnings(help), [""; 0], "{help}");
     }
 }

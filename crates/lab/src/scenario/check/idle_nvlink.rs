@@ -1,17 +1,26 @@
-//! Warnings about NVLinks that a workload does not use because it has no `server`, about NVLink switches that can
-//! reduce but that the workload's algorithm does not use, and about collectives that use NVLink alone.
+//! Warnings about NVLinks that a workload does not use because it has no `server` or that a topology of servers lacks,
+//! about NVLink switches that can reduce but that the workload's algorithm does not use, about collectives that use
+//! NVLink alone, and about NICs that no channel of a collective uses.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
-use anabranch_base::{Diagnostic, HostId};
-use anabranch_fabric::Topology;
+use anabranch_base::{Bytes, Diagnostic, HostId, Rate};
+use anabranch_fabric::{Servers, Topology};
 use anabranch_workload::collective::{Algorithm, CollectiveSpec, Members, Operation};
 use anabranch_workload::{Job, Message, TraceSpec, Workload, WorkloadSpec};
+use std::collections::BTreeSet;
+
+/// The rates of the NICs of servers with A100 and H100, each with the rate of a GPU's NVLinks in one direction.
+const NVLINK_BESIDE: [(Rate, Rate); 2] =
+    [(Rate::from_gbps(200), Rate::from_gbps(2_400)), (Rate::from_gbps(400), Rate::from_gbps(3_600))];
+/// The rate of one direction of the NVLinks of a B200, beside faster NICs.
+const NVLINK_OF_B200: Rate = Rate::from_gbps(7_200);
 
 /// The first finding of each kind.
 #[derive(Default)]
 pub(in crate::scenario) struct IdleNvLink {
     links: Option<IdleLinks>,
+    nics: Option<IdleNics>,
     switches: Option<IdleSwitches>,
     /// Whether no collective so far sends packets, since all ranks are in one NVLink domain. None without collectives.
     without_packets: Option<bool>,
@@ -25,7 +34,50 @@ struct IdleLinks {
     /// The path of the table that lacks `server`.
     key: String,
     bytes: u64,
-    rate: String,
+    rate: Rate,
+    /// Whether the topology has NVLinks. Otherwise, `rate` is that of NVLinks that suit its NICs.
+    given: bool,
+}
+
+/// A collective some of whose servers' NICs carry nothing, since it has fewer channels than a server has NICs.
+struct IdleNics {
+    channels: u32,
+    idle: usize,
+    all: usize,
+    rails: u32,
+}
+
+impl IdleNics {
+    fn of(spec: &WorkloadSpec, workload: &Workload, servers: &Servers) -> Option<IdleNics> {
+        let WorkloadSpec::Collective(job) = spec else { return None };
+        let server = job.server.filter(|server| server.ranks.is_none())?;
+        let (channels, rails) = (server.channels?, servers.nics_of_domain());
+        if channels >= rails {
+            return None;
+        }
+        let used: BTreeSet<HostId> = workload.qps.iter().flat_map(|qp| [qp.src, qp.dst]).collect();
+        let of_job: BTreeSet<u32> = used.iter().filter_map(|host| servers.server_of(*host)).collect();
+        let all: usize = of_job.iter().map(|server| servers.nics_of(*server).len()).sum();
+        let idle = all.saturating_sub(used.len());
+        (idle > 0).then_some(IdleNics { channels, idle, all, rails })
+    }
+
+    fn warning(self, origin: &Origin) -> Diagnostic {
+        let IdleNics { channels, idle, all, rails } = self;
+        let message = format!(
+            "channels = {channels} leaves {idle} of the {all} NICs of the job's servers without a packet: each channel \
+             enters and leaves a server by one NIC"
+        );
+        let help = format!("channels = {rails}, one for each NIC, or no channels");
+        fault(&origin.file, origin.place("workload.server.channels"), message, Some(help.into()))
+    }
+}
+
+/// The rate of NVLinks that are usual beside the NICs of `on`.
+fn usual_nvlink(on: &Topology) -> Rate {
+    let nic = Rate(on.links_of(HostId(0).into()).map(|link| on.ports[link as usize].rate.0).sum());
+    let usual = NVLINK_BESIDE.iter().find(|(of_nic, _)| nic <= *of_nic);
+    usual.map_or(NVLINK_OF_B200, |(_, nvlink)| *nvlink)
 }
 
 struct IdleSwitches {
@@ -64,15 +116,26 @@ impl IdleSwitches {
 }
 
 impl IdleNvLink {
-    pub(in crate::scenario) fn look(&mut self, spec: &WorkloadSpec, workload: &Workload, on: &Topology) {
+    /// Examines the workload of another point. `has_key` is whether `[topology]` can have `nvlink`.
+    pub(in crate::scenario) fn look(
+        &mut self,
+        spec: &WorkloadSpec,
+        workload: &Workload,
+        on: &Topology,
+        has_key: bool,
+    ) {
         if self.switches.is_none() {
             self.switches = IdleSwitches::of(spec);
         }
         self.look_for_packets(spec, workload, on);
-        let Some((servers, nvlink)) = on.servers.as_ref().and_then(|all| all.nvlink.map(|link| (all, link)))
-        else {
+        let Some(servers) = &on.servers else { return };
+        if self.nics.is_none() {
+            self.nics = IdleNics::of(spec, workload, servers);
+        }
+        // Topologies from files have their NVLinks from there.
+        if servers.nvlink.is_none() && !has_key {
             return;
-        };
+        }
         let domain = |host: HostId| servers.server_of(host).map(|server| servers.domain_of(server));
         let within = |message: &&Message| {
             let ends = &workload.qps[message.qp.index()];
@@ -98,8 +161,12 @@ impl IdleNvLink {
             }
             _ => Some(("workload".to_owned(), all)).filter(|(_, bytes)| *bytes > 0),
         };
-        if let Some((key, bytes)) = idle {
-            self.links.get_or_insert(IdleLinks { key, bytes, rate: nvlink.rate.to_string() });
+        let given = servers.nvlink.map(|link| link.rate);
+        let total = workload.messages.iter().fold(0, |sum: u64, message| sum.saturating_add(message.bytes));
+        let is_much = |bytes: u64| given.is_some() || bytes >= total / 4;
+        if let Some((key, bytes)) = idle.filter(|(_, bytes)| is_much(*bytes)) {
+            let rate = given.unwrap_or_else(|| usual_nvlink(on));
+            self.links.get_or_insert(IdleLinks { key, bytes, rate, given: given.is_some() });
         }
     }
 
@@ -146,10 +213,20 @@ impl IdleNvLink {
 
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let without_packets = self.packets_warning(origin);
-        let warning = |IdleLinks { key, bytes, rate }: IdleLinks| {
+        let warning = |IdleLinks { key, bytes, rate, given }: IdleLinks| {
+            let bytes = Bytes(bytes);
+            if !given {
+                let message = format!(
+                    "ranks of one server send each other {bytes} over the network, since the topology has no NVLinks"
+                );
+                let help = format!(
+                    "nvlink = \"{rate}\" below [topology] and server = {{}} below [{key}], unless the GPUs of a server have \
+                     no NVLinks"
+                );
+                return fault(&origin.file, origin.place("topology"), message, Some(help.into()));
+            }
             let message = format!(
-                "GPUs of one NVLink domain send each other {} over the network, although the topology has NVLinks of {rate}",
-                anabranch_base::Bytes(bytes)
+                "GPUs of one NVLink domain send each other {bytes} over the network, although the topology has NVLinks of {rate}"
             );
             let help =
                 format!("server = {{}} below [{key}]: ranks are then GPUs, and those of a domain use NVLink");
@@ -169,7 +246,8 @@ impl IdleNvLink {
             };
             fault(&origin.file, origin.place(&key), message, Some(help.into()))
         };
-        let others = self.switches.map(of_switches).into_iter().chain(without_packets);
+        let nics = self.nics.map(|nics| nics.warning(origin));
+        let others = self.switches.map(of_switches).into_iter().chain(without_packets).chain(nics);
         self.links.map(warning).into_iter().chain(others).collect()
     }
 }
@@ -274,6 +352,43 @@ mod tests {
     }
 
     #[test]
+    fn servers_without_nvlink_are_warned_of() {
+        let ring = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"16MB\"";
+        let said = "s.toml:3:2: ranks of one server send each other 420MB over the network, since the topology has no NVLinks\n  \
+                    write: nvlink = \"3600Gbps\" below [topology] and server = {} below [workload], unless the GPUs of a server \
+                    have no NVLinks";
+        assert_eq!(warnings("", ring), [said]);
+        assert_eq!(warnings("nvlink = \"3600Gbps\"", &format!("{ring}\nserver = {{}}")), [""; 0]);
+        let mostly_across = ring.replace("allreduce-ring", "alltoall");
+        assert_eq!(warnings("", &mostly_across).len(), 1);
+        let many = scenario_text("", &mostly_across).replace("servers = 2", "servers = 16");
+        let scenario = read("s.toml", &many, &NoFiles, &Overrides::default()).unwrap();
+        assert!(scenario.check().unwrap().is_empty(), "a sixteenth of the data stays in a server");
+        assert_eq!(warnings("nics = 1", ring), [""; 0], "one NIC in a server");
+    }
+
+    #[test]
+    fn nics_that_no_channel_uses_are_warned_of() {
+        let ring = |server: &str| {
+            format!(
+                "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"16MB\"\nserver = {server}"
+            )
+        };
+        let nvlink = "nvlink = \"3600Gbps\"";
+        let [warning] = &warnings(nvlink, &ring("{ channels = 3 }"))[..] else { panic!("one warning") };
+        assert_eq!(
+            warning,
+            "s.toml:12:12: channels = 3 leaves 10 of the 16 NICs of the job's servers without a packet: each channel enters and \
+             leaves a server by one NIC\n  write: channels = 8, one for each NIC, or no channels"
+        );
+        for server in ["{}", "{ channels = 8 }", "{ channels = 16 }"] {
+            assert_eq!(warnings(nvlink, &ring(server)), [""; 0], "{server}");
+        }
+        let all = ring("{ channels = 3 }").replace("allreduce-ring", "alltoall");
+        assert_eq!(warnings(nvlink, &all), [""; 0], "an AllToAll uses all NICs");
+    }
+
+    #[test]
     fn ranks_of_one_server_that_send_over_the_network_are_warned_of() {
         let ring = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"16MB\"";
         let nvlink = "nvlink = \"2.4Tbps\"";
@@ -290,7 +405,6 @@ mod tests {
         let [warning] = &warnings(nvlink, &nvls)[..] else { panic!("one warning") };
         assert!(warning.contains("nvls = true has no effect: allreduce-ring"), "{warning}");
         assert_eq!(warnings(nvlink, &nvls.replace("-ring", "-hierarchical")), [""; 0]);
-        assert_eq!(warnings("", ring), [""; 0], "no NVLink");
         let across = "kind = \"permutation\"\nbytes = \"1MB\"";
         assert_eq!(warnings(nvlink, across), [""; 0], "no job");
     }

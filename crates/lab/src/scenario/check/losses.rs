@@ -1,11 +1,11 @@
-//! Warnings about faults that lose packets so rarely that many runs lose none.
+//! Warnings about faults that lose packets so rarely that many runs lose none, and about bit errors that lose nearly all.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Diagnostic, Fix, HostId, NodeId, Span};
 use anabranch_engine::{FaultKind, FaultSpec, FaultTargets};
 use anabranch_fabric::{Routing, Topology, TopologySpec};
-use anabranch_workload::Workload;
+use anabranch_workload::{Message, Workload};
 use std::collections::BTreeMap;
 
 /// The expected number of lost data packets below which a run often loses none. With 3 expected losses, one run in
@@ -13,6 +13,10 @@ use std::collections::BTreeMap;
 const FEWEST: f64 = 3.0;
 /// The expected number of losses at which a run without any loss is practically excluded (one in 20,000).
 const PLENTY: f64 = 10.0;
+/// The probability that a full packet has no bit error, below which nearly all packets are lost.
+const HARDLY: f64 = 0.1;
+/// A probability of bit errors with which few packets are lost: 0.3 % of those of 4 KiB.
+const USUAL_BIT_ERRORS: &str = "1e-7";
 /// The largest number of pairs of ToRs whose paths are examined. Workloads with more pairs get no warning.
 const MOST_PAIRS: usize = 20_000;
 
@@ -21,6 +25,8 @@ pub(in crate::scenario) struct RareLoss {
     /// By the number of the fault: the rarest loss, and the number of points at which the loss is too rare.
     rarest: BTreeMap<usize, (Rare, usize)>,
     points: usize,
+    /// By the number of the fault: bit errors that lose nearly all packets, with the probability that they lose one.
+    wrecked: BTreeMap<usize, (String, f64)>,
 }
 
 struct Rare {
@@ -44,6 +50,7 @@ impl RareLoss {
         payload: u64,
     ) {
         self.points += 1;
+        self.look_at_bit_errors(faults, payload);
         let losses = faults.iter().enumerate().filter_map(|(number, (spec, taken))| match spec.kind {
             FaultKind::PacketLoss { probability, .. } | FaultKind::SwitchLoss { probability, .. } => {
                 (probability > 0.0).then_some((number, *spec, taken, probability))
@@ -78,8 +85,27 @@ impl RareLoss {
         }
     }
 
+    fn look_at_bit_errors(&mut self, faults: &[(&FaultSpec, FaultTargets)], payload: u64) {
+        for (number, (spec, _)) in faults.iter().enumerate() {
+            let FaultKind::BitErrors { probability, .. } = spec.kind else { continue };
+            let whole = libm::pow(1.0 - probability, payload as f64 * 8.0);
+            if whole < HARDLY {
+                self.wrecked.entry(number).or_insert_with(|| (spec.kind.to_string(), 1.0 - whole));
+            }
+        }
+    }
+
     pub(in crate::scenario) fn warnings(self, origin: &Origin) -> Vec<Diagnostic> {
         let all = self.points;
+        let wrecked = self.wrecked.into_iter().map(|(number, (kind, lost))| {
+            let message = format!(
+                "fault.{number} ({kind}) loses a full packet with probability {}: probability is that of each bit, and one wrong \
+                 bit loses the packet",
+                (lost * 1e4).floor() / 1e4
+            );
+            let fix = Fix::text(format!("probability = {USUAL_BIT_ERRORS}, or kind = \"packet-loss\" with that of a packet"));
+            fault(&origin.file, origin.place(&format!("fault.{number}.probability")), message, Some(fix))
+        });
         let warning = |(number, (rare, points)): (usize, (Rare, usize))| {
             let Rare { probability, packets, kind, in_file } = rare;
             let at = if all > 1 { format!(" at {points} of {all} points") } else { String::new() };
@@ -108,7 +134,7 @@ impl RareLoss {
             let place = origin.place(&format!("fault.{number}.probability"));
             fault(&origin.file, place, message, Some(help.into()))
         };
-        self.rarest.into_iter().map(warning).collect()
+        wrecked.chain(self.rarest.into_iter().map(warning)).collect()
     }
 }
 
@@ -131,15 +157,25 @@ fn rounded_up(number: f64) -> f64 {
 /// The number of data packets of a workload that cross each link, if every switch spreads packets evenly over its
 /// equal-cost ports and every host over its ports; `None` if this takes too long to compute.
 fn link_load(workload: &Workload, topology: &Topology, routing: &Routing, payload: u64) -> Option<Vec<f64>> {
+    let of_message = |message: &Message| {
+        let qp = &workload.qps[message.qp.index()];
+        ([qp.src, qp.dst], message.bytes.div_ceil(payload.max(1)).max(1) as f64)
+    };
+    spread(workload.messages.iter().map(of_message), topology, routing)
+}
+
+/// The load of each link if every sender sends a number of packets to a receiver, spread like those of [`link_load`].
+pub(super) fn spread(
+    sent: impl Iterator<Item = ([HostId; 2], f64)>,
+    topology: &Topology,
+    routing: &Routing,
+) -> Option<Vec<f64>> {
     let mut load = vec![0.0; topology.links() as usize];
     let mut of_pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-    for message in &workload.messages {
-        let qp = &workload.qps[message.qp.index()];
-        let (src, dst): (HostId, HostId) = (qp.src, qp.dst);
+    for ([src, dst], packets) in sent {
         if src == dst {
             continue;
         }
-        let packets = message.bytes.div_ceil(payload.max(1)).max(1) as f64;
         let ways = joined_ports(topology, routing, [src, dst]);
         let packets = packets / ways.len().max(1) as f64;
         for [from, to] in ways {
@@ -200,6 +236,7 @@ fn add_between_tors(
 
 #[cfg(test)]
 mod tests {
+    use super::USUAL_BIT_ERRORS;
     use crate::scenario::expand::scenario::read;
     use crate::scenario::input::{NoFiles, Overrides};
 
@@ -235,6 +272,27 @@ mod tests {
             "{said:?}"
         );
         assert!(!is_rare(warned("409600B", "tor-uplinks:100%", "0.01")));
+    }
+
+    #[test]
+    fn bit_errors_that_lose_nearly_all_are_warned_of() {
+        let warned = |probability: &str| {
+            let text = format!(
+                "schemes = [\"reps\"]\n[topology]\nkind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"\n[workload]\nkind = \
+                 \"permutation\"\nbytes = \"1MB\"\n[[fault]]\nkind = \"bit-errors\"\nlinks = \"tor-uplinks\"\nprobability = {probability}\n"
+            );
+            let scenario = read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+            scenario.check().unwrap().iter().map(ToString::to_string).collect::<Vec<String>>()
+        };
+        assert_eq!(
+            warned("0.0001"),
+            [
+                "s.toml:12:1: fault.0 (bit-errors tor-uplinks) loses a full packet with probability 0.9622: probability is that of \
+              each bit, and one wrong bit loses the packet\n  write: probability = 1e-7, or kind = \"packet-loss\" with that of a \
+              packet"
+            ]
+        );
+        assert_eq!(warned(USUAL_BIT_ERRORS), [""; 0]);
     }
 
     /// 28 senders each send 100 packets to host 0, half of them in each of the two planes.

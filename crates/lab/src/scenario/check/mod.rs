@@ -260,14 +260,15 @@ impl Scenario {
         let payload = step.schemes.iter().map(|scheme| scheme.transport.framing().payload.0).min();
         checks.rare.look(&targets_of, workload, on, &ground.routing, payload.unwrap_or(u64::MAX));
         checks.unlike.look(step.workload, &ground.topology);
-        checks.idle_nvlink.look(step.workload, workload, &ground.topology);
+        let has_key = step.topology.clos().is_some();
+        checks.idle_nvlink.look(step.workload, workload, &ground.topology, has_key);
         checks.nvlink_rates.look(step.topology, step.workload);
         checks.other_meaning.look(step.topology, step.workload, &ground.topology);
         checks.without.look_at_workload(step.workload, workload, step.schemes, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
         let ends = soonest.min(self.limits.max_time);
-        checks.cut_off.look(&targets_of, workload, &ground.topology, ends, step.schemes);
+        checks.cut_off.look(&targets_of, workload, (&ground.topology, &ground.routing), ends, step.schemes);
         for (i, (fault, targets)) in targets_of.iter().enumerate() {
             let times = [ends, self.limits.max_time];
             let rare = failure_rates::rare((i, fault), targets, &ground.topology, times, &self.origin);

@@ -12,7 +12,7 @@ const RADIX: Key = key(
     "radix",
     COUNT,
     Described("any number of ports"),
-    "Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not given are chosen so that all ports are used.",
+    "Number of ports of the available switches. A fabric that needs more is an error. Of the numbers that are not given, segments are as few as fit the leaves, and equal if they can be; spines and cores are as few as their ports permit.",
 )
 .with_example("64");
 

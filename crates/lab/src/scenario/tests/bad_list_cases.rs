@@ -428,4 +428,28 @@ qps = "3,28-40"
         r#"perm.toml:11:3: a fault of kind "pause-storm" is for a fabric with one class
   write: the fault without [[class]]"#,
     ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
+        r#"perm.toml:9:1: the name of a class is made of letters, digits, - and _, not ""
+  write: name = "storage""#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"storage traffic\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
+        r#"perm.toml:9:1: the name of a class is made of letters, digits, - and _, not "storage traffic"
+  write: name = "storage-traffic""#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"main/inter\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
+        r#"perm.toml:9:1: the name of a class is made of letters, digits, - and _, not "main/inter"
+  write: name = "main-inter""#,
+    ),
+    (
+        "[workload]",
+        "[[class]]\nname = \"background\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
+        r#"perm.toml:9:1: "background" is a group of messages already, and a class needs a name of its own
+  write: name = "background-class""#,
+    ),
 ];

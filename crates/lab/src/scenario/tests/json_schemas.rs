@@ -132,6 +132,7 @@ const LEFT_TO_CHECK: &[&str] = &[
     "perm.toml:8:3: scheme \"dcp\" cannot have a class beside others, since its routing is not ECMP; it can be among the schemes",
     "perm.toml:10:1: unknown scheme \"rocev\"",
     "perm.toml:11:3: a fault of kind \"pause-storm\" is for a fabric with one class",
+    "perm.toml:9:1: \"background\" is a group of messages already, and a class needs a name of its own",
     "perm.toml:9:20: unknown key \"hots\" in [topology]",
     "perm.toml:9:20: scheme \"reps\" has no parameter \"lb.bufer\"",
     "perm.toml:9:28: \"workload.bytes\" has one value twice, as \"1MB\" and as \"1000KB\"",
