@@ -1,7 +1,7 @@
 //! `anabranch live`: files between two addresses, with the transport of a scheme.
 
 use crate::args::{BothArgs, LiveCommand, ReceiveArgs, SendArgs};
-use crate::failure::{Failure, reason};
+use crate::failure::{Failure, reason, unwritable};
 use crate::interrupt;
 use crate::output::{note, print_json};
 use anabranch_base::Bytes;
@@ -71,20 +71,25 @@ fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
             ));
         }
         true => Output::Standard,
-        false => {
-            fs::create_dir_all(&args.out).map_err(|error| {
-                crate::failure::unwritable(&args.out, &error, "folder that can be written with --out DIR")
+        false => Output::Folder(args.out.clone()),
+    };
+    let listening = |at| {
+        if let Output::Folder(folder) = &output {
+            fs::create_dir_all(folder).map_err(|error| {
+                let failure = unwritable(folder, &error, "folder that can be written with --out DIR");
+                LiveError::Unsupported(failure.to_string())
             })?;
-            Output::Folder(args.out.clone())
         }
+        note(&format!("listening on {at}"));
+        Ok(())
     };
     let bar = Bar::new();
     let show = |progress| bar.show(progress);
     let settings = ReceiveSettings {
         listen: args.listen,
         senders: args.senders,
-        output,
-        listening: &|at| note(&format!("listening on {at}")),
+        output: output.clone(),
+        listening: &listening,
         common: common(&args.both, &show),
     };
     let received = anabranch_live::receive(&settings);

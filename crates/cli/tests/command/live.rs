@@ -211,6 +211,43 @@ fn a_port_of_the_system_and_a_name() {
 }
 
 #[test]
+fn the_hint_for_too_small_messages_is_a_size_that_does() {
+    let (place, nobody) = (Place::new(), free_address());
+    place.write("big.bin", "");
+    // The file has no blocks on the disk.
+    fs::File::options().write(true).open(place.path().join("big.bin")).unwrap().set_len(200_000_000).unwrap();
+    let send = |message: &str, code| {
+        place.run(&["live", "send", "big.bin", "--to", &nobody, "--message", message]).expect(code).stderr
+    };
+    let refused = send("64B", 2);
+    assert!(refused.contains("big.bin has more than 1048575 messages of 64 bytes"), "{refused}");
+    let size = refused.split("--message ").nth(1).unwrap().split(',').next().unwrap();
+    assert_eq!(size, "191B", "{refused}");
+    assert!(send(size, 1).contains("no receiver at"));
+}
+
+#[test]
+fn a_receiver_that_cannot_begin_says_what_to_write_and_makes_no_folder() {
+    let (place, at) = (Place::new(), free_address());
+    let other = TcpListener::bind(&at).unwrap();
+    let refused = place.run(&["live", "receive", "--listen", &at, "--out", "arrived"]).expect(1).stderr;
+    assert!(refused.contains("another program uses the port"), "{refused}");
+    assert!(!place.path().join("arrived").exists(), "{refused}");
+    let hint = refused.split("--listen ").nth(1).unwrap().split(' ').next().unwrap();
+    let mut receiver = begin(&place, &["live", "receive", "--listen", hint, "--out", "arrived"]);
+    let mut first = String::new();
+    BufReader::new(receiver.stderr.as_mut().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("listening on 127.0.0.1:"), "{first}");
+    receiver.kill().unwrap();
+    receiver.wait().unwrap();
+    drop(other);
+    place.write("notes.txt", "a");
+    let refused = place.run(&["live", "receive", "--listen", &at, "--out", "notes.txt"]).expect(2).stderr;
+    assert!(refused.contains("notes.txt: cannot be written: it is a file, not a folder"), "{refused}");
+    assert!(refused.contains("help: name a folder that can be written with --out DIR"), "{refused}");
+}
+
+#[test]
 fn a_sender_too_many_is_refused_at_once() {
     let (place, at) = (Place::new(), free_address());
     place.write("a.bin", vec![7; 20_000_000]);
