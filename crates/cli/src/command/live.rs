@@ -43,7 +43,7 @@ fn send(args: &SendArgs) -> Result<(), Failure> {
             rtt: args.rtt.to_string(),
             payload,
             qps: args.qps,
-            message_bytes: message_bytes(args.message)?,
+            message_bytes: args.message,
             seed: args.seed,
         },
         to: args.to.clone(),
@@ -157,11 +157,6 @@ fn check_inputs(args: &SendArgs, inputs: &[Input]) -> Result<(), Failure> {
             "two files arrive with the name {name:?}\n  help: send them one after the other"
         )))
     })
-}
-
-fn message_bytes(bytes: Bytes) -> Result<u32, Failure> {
-    let fits = u32::try_from(bytes.0).ok().filter(|bytes| (1..=64 << 20).contains(bytes));
-    fits.ok_or_else(|| Failure::Input("--message: messages have 1 byte to 64 MiB".to_owned()))
 }
 
 fn small(bytes: Bytes, option: &str) -> Result<u64, Failure> {

@@ -7,7 +7,7 @@ use crate::real_packets::{Finished, Options, Pair, check_run, differences, docum
 use crate::source::Prepared;
 use crate::{interrupt, record, source};
 use anabranch_results::{ResultSet, RunRow};
-use anabranch_sim::scenario::Overrides;
+use anabranch_sim::scenario::{Overrides, RunPoint};
 use anabranch_sim::{RunResult, add};
 use serde_json::{Value, json};
 
@@ -31,7 +31,9 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     };
     let written = source::open(path)?;
     let prepared = source::load(&written, &over)?;
-    prepared.points.iter().try_for_each(check_run)?;
+    let placed =
+        |point: &RunPoint| check_run(point).map_err(|failure| written.placed(failure, &point.scheme.name));
+    prepared.points.iter().try_for_each(placed)?;
     if let Some(folder) = &args.record {
         record::begin(folder, &prepared)?;
     }

@@ -152,7 +152,7 @@ fn bad_input_has_one_clear_error() {
     place.write("b/a", "a");
     let nobody = free_address();
     place.write("a.part", "b");
-    let cases: [(&[&str], i32, &str); 25] = [
+    let cases: [(&[&str], i32, &str); 31] = [
         (&["live", "send", "a", "--to", "192.0.2.1:4791"], 2, "--unprotected"),
         (&["live", "receive", "--listen", "0.0.0.0:4791"], 2, "--unprotected"),
         (&["live", "send", "nothing"], 2, "nothing: cannot be read: no such file or folder"),
@@ -167,6 +167,16 @@ fn bad_input_has_one_clear_error() {
         ),
         (&["live", "send", "a", "--loss", "1"], 2, "a share is a number of 0 or more and less than 1"),
         (&["live", "send", "a", "--payload", "1B"], 2, "payloads have 64 to 9000 bytes"),
+        (&["live", "send", "a", "--message", "0"], 2, "messages have 1B to 64MiB; write: 128KiB"),
+        (&["live", "send", "a", "--message", "0B"], 2, "messages have 1B to 64MiB; write: 128KiB"),
+        (&["live", "send", "a", "--message", "1GiB"], 2, "messages have 1B to 64MiB; write: 64MiB"),
+        (&["live", "send", "a", "--seed", "x"], 2, "a seed is a whole number of 0 or more"),
+        (
+            &["live", "send", "a", "--silence", "5s"],
+            2,
+            "a whole number of seconds from 1 to 3600, such as 5\n",
+        ),
+        (&["live", "send", "a", "--qps", "four"], 2, "a whole number from 1 to 256, such as 4\n"),
         (&["live", "receive", "--out", "-", "--json"], 2, "both need standard output"),
         (&["live", "send", "a", "--scheme", "repz"], 2, "write: --scheme reps"),
         (&["live", "send", "a", "--scheme", "hpcc"], 2, "help: every other scheme runs on real packets"),

@@ -106,6 +106,9 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
         {
             Fix::text("nothing: leave the line out; without a [[fault]] nothing fails")
         }
+        _ if table.name.is_empty() && key == "dilation" => Fix::text(format!(
+            "nothing: leave the line out; it is an option: anabranch testbed SCENARIO --dilation {value}"
+        )),
         _ if table.name.is_empty()
             && let Some(settings) = of_scheme(table, key, node) =>
         {
