@@ -106,7 +106,7 @@ mod tests {
     fn every_scheme_without_telemetry_has_endpoints() {
         let mut refused = schemes();
         assert!(refused.iter().any(|scheme| scheme.name == "themis-longhaul"));
-        refused.retain(|scheme| Endpoints::new(&parameters(&scheme.name)).is_err());
+        refused.retain(|scheme| Endpoints::new(&parameters(scheme.name)).is_err());
         assert_eq!(refused.iter().map(|scheme| scheme.name).collect::<Vec<_>>(), ["hpcc"]);
     }
 
