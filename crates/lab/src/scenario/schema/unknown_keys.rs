@@ -106,11 +106,8 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
         {
             Fix::text("nothing: leave the line out; without a [[fault]] nothing fails")
         }
-        _ if table.name.is_empty() && key == "dilation" => Fix::text(format!(
-            "nothing: leave the line out; it is an option: anabranch testbed SCENARIO --dilation {value}"
-        )),
         _ if table.name.is_empty()
-            && let Some(settings) = of_scheme(table, key, node) =>
+            && let Some(settings) = of_option(key, &value).or_else(|| of_scheme(table, key, node)) =>
         {
             settings
         }
@@ -160,6 +157,15 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     };
     let error = fault(table.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
     Err(Diagnostic { code: Code::UnknownKey, ..error })
+}
+
+/// The option of a command that has the name of the key.
+fn of_option(key: &str, value: &toml::Value) -> Option<Fix> {
+    (key == "dilation").then(|| {
+        Fix::text(format!(
+            "nothing: leave the line out; it is an option: anabranch testbed SCENARIO --dilation {value}"
+        ))
+    })
 }
 
 /// The settings for a table with the name of a scheme.
