@@ -2,11 +2,12 @@
 
 mod campaign;
 mod live;
+mod number;
 mod testbed;
 
-use anabranch_base::Problem;
 use anabranch_report::claims;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use number::{at_least_one, one_seed, seconds, seed, share, whole};
 use std::path::PathBuf;
 
 pub use campaign::CampaignArgs;
@@ -242,35 +243,6 @@ pub struct RunArgs {
     pub output: OutputArgs,
 }
 
-const A_SEED: &str = "a seed is a whole number of 0 or more";
-
-fn one_seed(text: &str) -> Result<u64, &'static str> {
-    text.parse().map_err(|_| A_SEED)
-}
-
-fn seed(text: &str) -> Result<u64, Problem> {
-    let range = text.split_once("..").or_else(|| text.split_once('-'));
-    let ends = range.and_then(|(first, last)| Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?)));
-    text.parse().map_err(|_| match ends {
-        Some((first, last)) if first < last && last - first < 20 => {
-            let seeds: Vec<String> = (first..=last).map(|seed| seed.to_string()).collect();
-            format!("write --seed {}", seeds.join(",")).into()
-        }
-        _ => Problem::with_text(A_SEED, "--seed 1,2,3 for several"),
-    })
-}
-
-fn share(text: &str) -> Result<(usize, usize), String> {
-    let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-    parts
-        .filter(|(number, of): &(usize, usize)| number < of)
-        .ok_or_else(|| "write NUMBER/OF with a number from 0 to OF - 1, such as 3/8".to_owned())
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "write a whole number above 0".to_owned())
-}
-
 /// `reproduce --unsaid` runs all combinations of unspecified values if neither they nor their runs are more than this.
 pub const MOST_RUNS_TOGETHER: usize = 512;
 
@@ -312,7 +284,7 @@ pub struct ReproduceArgs {
     #[arg(long, conflicts_with = "unsaid")]
     pub live: bool,
     /// With --live: make all times this many times as long [default: a factor that a busy machine can carry]
-    #[arg(long, value_name = "N", requires = "live", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, value_name = "N", requires = "live", value_parser = whole(1..=100_000_000_u32, 100_000))]
     pub dilation: Option<u32>,
     /// With --live: use pairs of sockets in place of network namespaces and veth pairs, which needs no privileges
     #[arg(long, requires = "live")]
@@ -359,7 +331,7 @@ pub enum ScaleArg {
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// Simulate on this many threads, which does not change the results [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1024_u16, 1))]
     pub threads: Option<u16>,
     /// Write results below this folder
     #[arg(long = "out", value_name = "DIR", default_value = "results")]
@@ -489,7 +461,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Simulate on this many threads, which does not change the timeline
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=1024_usize, 1))]
     pub threads: usize,
     /// Write to this file; without it, one named after scenario, scheme and seed
     #[arg(long = "out", value_name = "FILE")]
@@ -512,13 +484,13 @@ pub struct PcapArgs {
     #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Keep at most this many bytes of a frame; all headers fit into 102
-    #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = clap::value_parser!(u32).range(96..=65_535))]
+    #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = whole(96..=65_535_u32, 65_535))]
     pub snaplen: u32,
     /// End the run, and the capture, after this many frames
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = whole(1..=100_000_000_u64, 100_000))]
     pub packets: u64,
     /// Simulate on this many threads, which does not change the capture
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=1024_usize, 1))]
     pub threads: usize,
     /// Write to this file; without it, one named after scenario, scheme and seed
     #[arg(long = "out", value_name = "FILE")]
@@ -592,7 +564,7 @@ pub struct BenchArgs {
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Simulate on this many threads [repeat to compare]
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1..=1024_u16, 1))]
     pub threads: Vec<u16>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]

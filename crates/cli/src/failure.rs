@@ -61,6 +61,8 @@ pub fn reason(error: &io::Error) -> String {
         Kind::NotFound => "no such file or folder",
         Kind::PermissionDenied => "permission denied",
         Kind::IsADirectory => "it is a folder, not a file",
+        // A folder cannot be created because its name is taken.
+        Kind::AlreadyExists => "it is a file, not a folder",
         Kind::NotADirectory => "a part of this path is a file, not a folder",
         Kind::StorageFull => "the disk is full",
         Kind::ReadOnlyFilesystem => "the file system is read-only",

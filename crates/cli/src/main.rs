@@ -77,7 +77,7 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
 }
 
 /// Options of other programs, each with its counterpart in this program.
-const OTHER_OPTIONS: [(&str, &str); 8] = [
+const OTHER_OPTIONS: [(&str, &str); 9] = [
     ("-o", "--out FOLDER"),
     ("--output", "--out FOLDER"),
     ("--csv", "anabranch export FOLDER"),
@@ -85,6 +85,7 @@ const OTHER_OPTIONS: [(&str, &str); 8] = [
     ("-q", "2> /dev/null, where progress and warnings go"),
     ("-j", "--threads N"),
     ("--jobs", "--threads N"),
+    ("--hosts", "hosts below [topology] in the scenario"),
     ("--set", "[set] and below it the parameter in the scenario"),
 ];
 

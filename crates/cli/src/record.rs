@@ -92,7 +92,12 @@ pub fn end_run(folder: &Path, point: &RunPoint) -> Result<(), Failure> {
 }
 
 fn run_folder(folder: &Path, number: usize) -> PathBuf {
-    folder.join(format!("run-{number:04}"))
+    folder.join(run_name(number))
+}
+
+/// The name of the folder of a run in its record.
+pub fn run_name(number: usize) -> String {
+    format!("run-{number:04}")
 }
 
 pub struct RecordedRun {

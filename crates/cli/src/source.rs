@@ -104,6 +104,22 @@ impl ScenarioText {
         ScenarioText { text, folder, name: name.to_owned(), shown: name.to_owned(), file_name: None }
     }
 
+    /// The failure of a run of `scheme`, with the place of the word that causes it: a key of the topology that the hint
+    /// sets, or the scheme. Without such a word, the failure itself.
+    pub fn placed(&self, failure: Failure, scheme: &str) -> Failure {
+        let Failure::Input(text) = failure else { return failure };
+        let word = if text.contains("in [topology]") { "hosts".to_owned() } else { format!("{scheme:?}") };
+        let lines = self.text.lines().enumerate();
+        let mut found = lines.filter_map(|(line, written)| {
+            let column = written.find(&word).filter(|column| !written[..*column].contains('#'))?;
+            Some((line + 1, written[..column].chars().count() + 1))
+        });
+        match found.next() {
+            Some((line, column)) => Failure::Input(format!("{}:{line}:{column}: {text}", self.shown)),
+            None => Failure::Input(text),
+        }
+    }
+
     /// The scenario `scenario`, which was read from this text. If it has no title, the file's name without the folder
     /// becomes its title.
     pub fn titled(&self, mut scenario: Scenario) -> Scenario {

@@ -165,13 +165,10 @@ impl Store {
     }
 
     fn refused(&self, error: &io::Error) -> Failure {
-        let what = match error.kind() {
-            io::ErrorKind::AlreadyExists => "it is a file, not a folder".to_owned(),
-            _ => reason(error),
-        };
         Failure::Input(format!(
-            "{}: results cannot be written there: {what}\n  help: name a folder that can be written with --out DIR",
-            self.root.display()
+            "{}: results cannot be written there: {}\n  help: name a folder that can be written with --out DIR",
+            self.root.display(),
+            reason(error)
         ))
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::error::LiveError;
 use crate::node::LiveNode;
-use crate::record::{Entry, Event, SentRecord, file_of};
+use crate::record::{Entry, Event, FrameRecord, SentRecord, file_of};
 use crate::testbed::groups;
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Built, DrivenRun};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 /// The extent of a replay.
@@ -43,7 +43,14 @@ pub fn replay(
         let path = file_of(folder, process);
         let mut again = Again { nodes, produced: VecDeque::new(), path: &path, sum: &mut sum };
         let system = |error| LiveError::System { what: format!("{} cannot be read", path.display()), error };
-        let mut file = BufReader::new(File::open(&path).map_err(system)?);
+        let file = File::open(&path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => LiveError::Broken(format!(
+                "{}: cannot be read: no such file or folder\n  help: record the run again with `anabranch testbed ... --record DIR`",
+                path.display()
+            )),
+            _ => system(error),
+        })?;
+        let mut file = BufReader::new(file);
         let mut text = String::new();
         for line in 1.. {
             text.clear();
@@ -114,18 +121,62 @@ impl Again<'_, '_> {
 
 fn departure(place: &str, node: &LiveNode<'_>, recorded: Option<&Entry>, found: Option<&Entry>) -> LiveError {
     let shown = |entry: Option<&Entry>| match entry {
-        None => "nothing".to_owned(),
+        None => ("nothing".to_owned(), String::new()),
         Some(Entry { node, event: Event::Sent(sent) }) => {
-            let shown = sent.frame.head.get(..160).unwrap_or(&sent.frame.head);
-            format!("node {node}: a frame by port {} that acts at {}: {shown}", sent.port, sent.acts)
+            let what = format!("node {node}: a frame by port {} that acts at {}: ", sent.port, sent.acts);
+            (what, bytes_shown(&sent.frame))
         }
-        Some(Entry { node, event }) => format!("node {node}: {event:?}"),
+        Some(Entry { node, event }) => (format!("node {node}: {event:?}"), String::new()),
     };
+    let [recorded, replayed] = [shown(recorded), shown(found)];
+    let [of_record, of_replay] = around_difference([&recorded.1, &replayed.1]);
     LiveError::Broken(format!(
-        "{place}: {} departs from the record at {}\n  recorded: {}\n  replayed: {}",
+        "{place}: {} departs from the record at {}\n  recorded: {}{of_record}\n  replayed: {}{of_replay}",
         node.name(),
         node.driven().now(),
-        shown(recorded),
-        shown(found)
+        recorded.0,
+        replayed.0
     ))
+}
+
+fn bytes_shown(frame: &FrameRecord) -> String {
+    let payload = frame.payload.map(|(message, offset, bytes)| {
+        format!(" ({bytes} bytes from {offset} of message {message}) {}", frame.tail)
+    });
+    format!("{}{}", frame.head, payload.unwrap_or_default())
+}
+
+/// The most characters that are shown of the bytes of a frame.
+const SHOWN: usize = 160;
+/// The characters that are shown before the first difference of two frames.
+const BEFORE: usize = 80;
+
+/// The part of two texts that has their first difference, or the beginning of both if they are equal.
+fn around_difference(texts: [&str; 2]) -> [String; 2] {
+    let [one, other] = texts.map(|text| text.chars().collect::<Vec<char>>());
+    let alike = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
+    let longest = one.len().max(other.len());
+    let begin = if alike == longest || longest <= SHOWN { 0 } else { alike.saturating_sub(BEFORE) };
+    [one, other].map(|text| {
+        let end = text.len().min(begin + SHOWN);
+        let part: String = text.get(begin..end).unwrap_or_default().iter().collect();
+        let (before, after) = (if begin > 0 { "..." } else { "" }, if end < text.len() { "..." } else { "" });
+        format!("{before}{part}{after}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_behind_a_long_beginning_is_shown() {
+        let same = "0".repeat(500);
+        let [one, other] = around_difference([&format!("{same}1{same}"), &format!("{same}2")]);
+        assert_eq!(one, format!("...{}1{}...", "0".repeat(80), "0".repeat(79)));
+        assert_eq!(other, format!("...{}2", "0".repeat(80)));
+        assert_eq!(around_difference(["01", "02"]), ["01", "02"]);
+        assert_eq!(around_difference([&same, &same]), [0, 1].map(|_| format!("{}...", "0".repeat(160))));
+        assert_eq!(around_difference([&same, ""]), [format!("{}...", "0".repeat(160)), String::new()]);
+    }
 }

@@ -65,7 +65,7 @@ fn receive_at(
         listen,
         senders,
         output: Output::Folder(folder.to_owned()),
-        listening: &|_| {},
+        listening: &|_| Ok(()),
         common: common(loss),
     })
 }
@@ -174,7 +174,7 @@ fn a_peer_of_another_version_is_named() {
     for (line, part) in [
         (newer, "is of another version: anabranch 9.9.9 with transfers of version 999"),
         ("{\"hello\":1}\n", "is no anabranch live"),
-        ("SSH-2.0-OpenSSH_9.2\n", "is no anabranch live"),
+        ("SSH-2.0-OpenSSH_9.2\n", "is no anabranch live\n  help: --to takes the address"),
         ("", "closed the connection before the end"),
     ] {
         let (address, answer) = fake_receiver(line);
@@ -256,7 +256,10 @@ fn receive_late(
         listen,
         senders: 1,
         output: Output::Folder(folder.to_owned()),
-        listening: &|_| thread::sleep(Duration::from_millis(delay)),
+        listening: &|_| {
+            thread::sleep(Duration::from_millis(delay));
+            Ok(())
+        },
         common: CommonSettings { silence: Duration::from_millis(silence), progress, ..common(0.0) },
     })
 }
@@ -334,8 +337,11 @@ fn a_file_that_exists_is_not_overwritten() {
         let receiver = scope.spawn(|| receive_at(to, 1, folder.path(), 0.0));
         (send_to(vec![to], "reps", &files, 0.0), receiver.join().unwrap())
     });
-    for error in [sent.unwrap_err(), received.unwrap_err()] {
-        assert!(error.to_string().contains("exists already"), "{error}");
-    }
+    let [sent, received] = [sent.unwrap_err(), received.unwrap_err()].map(|error| error.to_string());
+    assert!(received.contains("exists already\n  help: name another folder with --out"), "{received}");
+    assert!(
+        sent.contains("exists already\n  help: at the other end: name another folder with --out"),
+        "{sent}"
+    );
     assert_eq!(fs::read(folder.path().join("file-0")).unwrap(), b"mine");
 }

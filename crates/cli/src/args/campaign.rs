@@ -1,6 +1,6 @@
 //! The arguments of `anabranch campaign`.
 
-use super::{at_least_one, share};
+use super::{at_least_one, one_seed, share, whole};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -20,10 +20,10 @@ pub struct CampaignArgs {
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub sample: Option<usize>,
     /// Draw the sample with this seed
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = one_seed, allow_negative_numbers = true)]
     pub sample_seed: u64,
     /// Use this many threads for all runs [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1024_u16, 1))]
     pub threads: Option<u16>,
     /// Run nothing; print how many runs are already stored
     #[arg(long)]

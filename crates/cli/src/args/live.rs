@@ -1,5 +1,6 @@
 //! The arguments of `anabranch live`.
 
+use super::{one_seed, seconds, whole};
 use anabranch_base::{Bytes, Duration, Rate};
 use clap::{Args, Subcommand};
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -43,7 +44,7 @@ pub struct BothArgs {
     #[arg(long)]
     pub unprotected: bool,
     /// Give up after this time without a sign of life from the other end
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = seconds(1..=3_600, 10))]
     pub silence: u64,
     /// Lose this share of the packets on purpose instead of sending them
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
@@ -66,7 +67,7 @@ pub struct SendArgs {
     #[arg(long, value_name = "NAME", default_value = "reps")]
     pub scheme: String,
     /// The number of queue pairs, to which messages are assigned in turn
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = whole(1..=256_u32, 4))]
     pub qps: u32,
     /// The highest sending rate, which the scheme takes as the line rate
     #[arg(long, default_value = "10Gbps", value_parser = rate)]
@@ -74,17 +75,17 @@ pub struct SendArgs {
     /// The round trip time of the idle path, from which windows and timeouts follow
     #[arg(long, value_name = "TIME", default_value = "500us")]
     pub rtt: Duration,
-    /// The size of messages
-    #[arg(long, value_name = "BYTES", default_value = "128KiB")]
-    pub message: Bytes,
+    /// The size of messages, from 1B to 64MiB
+    #[arg(long, value_name = "BYTES", default_value = "128KiB", value_parser = message)]
+    pub message: u32,
     /// The payload of a packet [default: what the path carries, at most 4096B]
     #[arg(long, value_name = "BYTES")]
     pub payload: Option<Bytes>,
     /// The number of UDP source ports, among which the entropy values of the scheme choose
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole(1..=256_u16, 8))]
     pub ports: u16,
     /// The seed of random choices
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: u64,
     #[command(flatten)]
     pub both: BothArgs,
@@ -100,7 +101,7 @@ pub struct ReceiveArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
     /// The number of senders to wait for, which may send at the same time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=1_000_u32, 1))]
     pub senders: u32,
     #[command(flatten)]
     pub both: BothArgs,
@@ -110,6 +111,18 @@ fn rate(text: &str) -> Result<Rate, String> {
     match text.parse() {
         Ok(Rate(0)) => Err("nothing leaves at a rate of 0; write: 10Gbps".to_owned()),
         Ok(rate) => Ok(rate),
+        Err(problem) => Err(problem.to_string()),
+    }
+}
+
+/// The size of messages in bytes.
+fn message(text: &str) -> Result<u32, String> {
+    const MOST: u32 = 64 << 20;
+    match text.parse() {
+        Ok(Bytes(bytes)) if (1..=MOST.into()).contains(&bytes) => Ok(bytes as u32),
+        Ok(Bytes(0)) => Err("messages have 1B to 64MiB; write: 128KiB".to_owned()),
+        Ok(_) => Err("messages have 1B to 64MiB; write: 64MiB".to_owned()),
+        Err(_) if text.trim().parse() == Ok(0.0) => message("0B"),
         Err(problem) => Err(problem.to_string()),
     }
 }

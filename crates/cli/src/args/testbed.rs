@@ -1,6 +1,6 @@
 //! The arguments of `anabranch testbed`.
 
-use super::seed;
+use super::{seconds, seed, whole};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -36,10 +36,10 @@ pub struct TestbedArgs {
     #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     /// Make all times this many times as long [default: a factor that a busy machine can carry]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=100_000_000_u32, 100_000))]
     pub dilation: Option<u32>,
     /// End a run that takes longer than this in real time [default: 10 s plus five times the expected time]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds(1..=86_400, 60))]
     pub limit: Option<u64>,
     /// Use pairs of sockets in place of network namespaces and veth pairs, which needs no privileges
     #[arg(long)]

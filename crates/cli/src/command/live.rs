@@ -1,7 +1,7 @@
 //! `anabranch live`: files between two addresses, with the transport of a scheme.
 
 use crate::args::{BothArgs, LiveCommand, ReceiveArgs, SendArgs};
-use crate::failure::{Failure, reason};
+use crate::failure::{Failure, reason, unwritable};
 use crate::interrupt;
 use crate::output::{note, print_json};
 use anabranch_base::Bytes;
@@ -43,7 +43,7 @@ fn send(args: &SendArgs) -> Result<(), Failure> {
             rtt: args.rtt.to_string(),
             payload,
             qps: args.qps,
-            message_bytes: message_bytes(args.message)?,
+            message_bytes: args.message,
             seed: args.seed,
         },
         to: args.to.clone(),
@@ -71,20 +71,25 @@ fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
             ));
         }
         true => Output::Standard,
-        false => {
-            fs::create_dir_all(&args.out).map_err(|error| {
-                crate::failure::unwritable(&args.out, &error, "folder that can be written with --out DIR")
+        false => Output::Folder(args.out.clone()),
+    };
+    let listening = |at| {
+        if let Output::Folder(folder) = &output {
+            fs::create_dir_all(folder).map_err(|error| {
+                let failure = unwritable(folder, &error, "folder that can be written with --out DIR");
+                LiveError::Unsupported(failure.to_string())
             })?;
-            Output::Folder(args.out.clone())
         }
+        note(&format!("listening on {at}"));
+        Ok(())
     };
     let bar = Bar::new();
     let show = |progress| bar.show(progress);
     let settings = ReceiveSettings {
         listen: args.listen,
         senders: args.senders,
-        output,
-        listening: &|at| note(&format!("listening on {at}")),
+        output: output.clone(),
+        listening: &listening,
         common: common(&args.both, &show),
     };
     let received = anabranch_live::receive(&settings);
@@ -152,11 +157,6 @@ fn check_inputs(args: &SendArgs, inputs: &[Input]) -> Result<(), Failure> {
             "two files arrive with the name {name:?}\n  help: send them one after the other"
         )))
     })
-}
-
-fn message_bytes(bytes: Bytes) -> Result<u32, Failure> {
-    let fits = u32::try_from(bytes.0).ok().filter(|bytes| (1..=64 << 20).contains(bytes));
-    fits.ok_or_else(|| Failure::Input("--message: messages have 1 byte to 64 MiB".to_owned()))
 }
 
 fn small(bytes: Bytes, option: &str) -> Result<u64, Failure> {

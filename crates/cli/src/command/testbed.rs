@@ -9,7 +9,7 @@ use crate::source::Prepared;
 use crate::store::{Item, Store};
 use crate::{interrupt, record, source};
 use anabranch_results::ResultSet;
-use anabranch_sim::scenario::Overrides;
+use anabranch_sim::scenario::{Overrides, RunPoint};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,9 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     };
     let written = source::open(path)?;
     let prepared = source::load(&written, &over)?;
-    prepared.points.iter().try_for_each(check_run)?;
+    let placed =
+        |point: &RunPoint| check_run(point).map_err(|failure| written.placed(failure, &point.scheme.name));
+    prepared.points.iter().try_for_each(placed)?;
     if let Some(folder) = &args.record {
         record::begin(folder, &prepared)?;
     }

@@ -43,6 +43,17 @@ fn oversubscription_is_a_number_or_a_ratio() {
     assert!(resolved.contains("radix_up = 1"), "{resolved}");
 }
 
+#[test]
+fn a_size_of_0_without_a_unit_is_followed_by_one_that_is_taken() {
+    for zero in ["\"0\"", "0"] {
+        let written = format!("bytes = {zero}");
+        followed(&edited("bytes = \"100KB\"", &written), &written, "bytes = \"8MiB\"");
+    }
+    // A latency may be 0.
+    let with = |latency: &str| edited("tiers = 2", &format!("tiers = 2\nlink_latency = {latency}"));
+    followed(&with("\"0\""), "link_latency = \"0\"", "link_latency = \"0us\"");
+}
+
 #[track_caller]
 fn help_for(wrong: &str) -> String {
     let place = Place::new();

@@ -152,7 +152,7 @@ fn bad_input_has_one_clear_error() {
     place.write("b/a", "a");
     let nobody = free_address();
     place.write("a.part", "b");
-    let cases: [(&[&str], i32, &str); 25] = [
+    let cases: [(&[&str], i32, &str); 31] = [
         (&["live", "send", "a", "--to", "192.0.2.1:4791"], 2, "--unprotected"),
         (&["live", "receive", "--listen", "0.0.0.0:4791"], 2, "--unprotected"),
         (&["live", "send", "nothing"], 2, "nothing: cannot be read: no such file or folder"),
@@ -167,6 +167,16 @@ fn bad_input_has_one_clear_error() {
         ),
         (&["live", "send", "a", "--loss", "1"], 2, "a share is a number of 0 or more and less than 1"),
         (&["live", "send", "a", "--payload", "1B"], 2, "payloads have 64 to 9000 bytes"),
+        (&["live", "send", "a", "--message", "0"], 2, "messages have 1B to 64MiB; write: 128KiB"),
+        (&["live", "send", "a", "--message", "0B"], 2, "messages have 1B to 64MiB; write: 128KiB"),
+        (&["live", "send", "a", "--message", "1GiB"], 2, "messages have 1B to 64MiB; write: 64MiB"),
+        (&["live", "send", "a", "--seed", "x"], 2, "a seed is a whole number of 0 or more"),
+        (
+            &["live", "send", "a", "--silence", "5s"],
+            2,
+            "a whole number of seconds from 1 to 3600, such as 5\n",
+        ),
+        (&["live", "send", "a", "--qps", "four"], 2, "a whole number from 1 to 256, such as 4\n"),
         (&["live", "receive", "--out", "-", "--json"], 2, "both need standard output"),
         (&["live", "send", "a", "--scheme", "repz"], 2, "write: --scheme reps"),
         (&["live", "send", "a", "--scheme", "hpcc"], 2, "help: every other scheme runs on real packets"),
@@ -208,6 +218,43 @@ fn a_port_of_the_system_and_a_name() {
     place.run(&["live", "send", "a.bin", "--to", &format!("localhost:{at}")]).expect(0);
     end(receiver).expect(0);
     assert_eq!(fs::read(place.path().join("arrived/a.bin")).unwrap(), b"a");
+}
+
+#[test]
+fn the_hint_for_too_small_messages_is_a_size_that_does() {
+    let (place, nobody) = (Place::new(), free_address());
+    place.write("big.bin", "");
+    // The file has no blocks on the disk.
+    fs::File::options().write(true).open(place.path().join("big.bin")).unwrap().set_len(200_000_000).unwrap();
+    let send = |message: &str, code| {
+        place.run(&["live", "send", "big.bin", "--to", &nobody, "--message", message]).expect(code).stderr
+    };
+    let refused = send("64B", 2);
+    assert!(refused.contains("big.bin has more than 1048575 messages of 64 bytes"), "{refused}");
+    let size = refused.split("--message ").nth(1).unwrap().split(',').next().unwrap();
+    assert_eq!(size, "191B", "{refused}");
+    assert!(send(size, 1).contains("no receiver at"));
+}
+
+#[test]
+fn a_receiver_that_cannot_begin_says_what_to_write_and_makes_no_folder() {
+    let (place, at) = (Place::new(), free_address());
+    let other = TcpListener::bind(&at).unwrap();
+    let refused = place.run(&["live", "receive", "--listen", &at, "--out", "arrived"]).expect(1).stderr;
+    assert!(refused.contains("another program uses the port"), "{refused}");
+    assert!(!place.path().join("arrived").exists(), "{refused}");
+    let hint = refused.split("--listen ").nth(1).unwrap().split(' ').next().unwrap();
+    let mut receiver = begin(&place, &["live", "receive", "--listen", hint, "--out", "arrived"]);
+    let mut first = String::new();
+    BufReader::new(receiver.stderr.as_mut().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("listening on 127.0.0.1:"), "{first}");
+    receiver.kill().unwrap();
+    receiver.wait().unwrap();
+    drop(other);
+    place.write("notes.txt", "a");
+    let refused = place.run(&["live", "receive", "--listen", &at, "--out", "notes.txt"]).expect(2).stderr;
+    assert!(refused.contains("notes.txt: cannot be written: it is a file, not a folder"), "{refused}");
+    assert!(refused.contains("help: name a folder that can be written with --out DIR"), "{refused}");
 }
 
 #[test]

@@ -286,6 +286,33 @@ fn a_killed_host_is_an_error_within_seconds() {
 }
 
 #[test]
+fn a_record_that_was_changed_is_reported_with_what_differs_or_is_missing() {
+    let place = Place::new();
+    let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    place.write("s.toml", SCENARIO);
+    place.run(&["testbed", "s.toml", "--sockets", "--dilation", "20000", "--record", "record"]).expect(0);
+    let scenario = place.path().join("record/scenario.toml");
+    let text = fs::read_to_string(&scenario).unwrap();
+    assert_eq!(text.matches("256KiB").count(), 1, "{text}");
+    fs::write(&scenario, text.replace("256KiB", "2MiB")).unwrap();
+    let failed = place.run(&["replay", "record"]).expect(1).stderr;
+    let shown = |name: &str| failed.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap();
+    assert_ne!(shown("recorded: "), shown("replayed: "), "{failed}");
+    fs::write(&scenario, text).unwrap();
+    let process = place.path().join("record/run-0001/process-1.jsonl");
+    fs::rename(&process, place.path().join("aside")).unwrap();
+    let failed = place.run(&["replay", "record"]).expect(1).stderr;
+    assert!(
+        failed.contains("process-1.jsonl: cannot be read: no such file or folder\n  help: record"),
+        "{failed}"
+    );
+    fs::remove_dir_all(place.path().join("record/run-0001")).unwrap();
+    let ended = place.run(&["replay", "record"]).expect(1);
+    assert!(ended.stdout.contains("reps, seed 1: 5 processes"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("the record has no run-0001 (dcp, seed 1)"), "{}", ended.stderr);
+}
+
+#[test]
 fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
     let place = Place::new();
     place.write("s.toml", SCENARIO);
@@ -298,13 +325,32 @@ fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
         SCENARIO.replace("hosts = 4, hosts_per_tor = 2", "hosts = 64, hosts_per_tor = 8"),
     );
     let large = place.run(&["testbed", "large.toml", "--sockets"]).expect(2).stderr;
+    assert!(large.starts_with("error: large.toml:3:33: reps, seed 1: the fabric has 64 hosts"), "{large}");
     assert!(large.contains("64 hosts") && large.contains("`hosts = 8` in [topology]"), "{large}");
+    place.write("hpcc.toml", SCENARIO.replace("\"dcp\"", "\"hpcc\""));
+    let hpcc = place.run(&["testbed", "hpcc.toml", "--sockets"]).expect(2).stderr;
+    assert!(hpcc.starts_with("error: hpcc.toml:1:20: hpcc, seed 1: the congestion control reads"), "{hpcc}");
     let hpcc = place.run(&["testbed", "s.toml", "--scheme", "dcp,hpcc", "--sockets"]).expect(2).stderr;
     assert!(hpcc.contains("telemetry of switches (INT)"), "{hpcc}");
     assert!(!hpcc.contains("dilation"), "nothing has run before: {hpcc}");
     let none = place.run(&["replay", "nowhere"]).expect(2).stderr;
     assert!(none.contains("is no record") && none.contains("testbed SCENARIO --record DIR"), "{none}");
     place.run(&["testbed"]).expect(2);
+    for (option, value, part) in [
+        ("--dilation", "1e5", "a whole number from 1 to 100000000, such as 100000\n"),
+        ("--dilation", "10us", "a whole number from 1 to 100000000, such as 100000\n"),
+        ("--limit", "10s", "a whole number of seconds from 1 to 86400, such as 10\n"),
+        ("--hosts", "8", "in place of '--hosts' write 'hosts below [topology] in the scenario'"),
+    ] {
+        let refused = place.run(&["testbed", "s.toml", option, value]).expect(2).stderr;
+        assert!(refused.contains(part), "{refused}");
+    }
+    place.write("key.toml", format!("dilation = 100000\n{SCENARIO}"));
+    let refused = place.run(&["testbed", "key.toml"]).expect(2).stderr;
+    assert!(
+        refused.contains("leave the line out; it is an option: anabranch testbed SCENARIO --dilation 100000"),
+        "{refused}"
+    );
 }
 
 /// HPCC cannot run on real packets.

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration as RealDuration;
@@ -23,6 +23,9 @@ const CONNECT: RealDuration = RealDuration::from_secs(5);
 
 /// The time in nanoseconds for which a connection stays open after a failure, unless the peer ends it.
 const CLOSE_NS: u64 = 1_000_000_000;
+
+/// The beginning of a hint in an error message.
+const HELP: &str = "\n  help: ";
 
 /// The first message of each peer. A peer of any version can read the first two fields.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -141,7 +144,7 @@ impl Control {
         let Some(value) = self.waiting.pop_front() else { return Ok(None) };
         let peer = &self.peer;
         let Ok(greeting) = serde_json::from_value::<Greeting>(value) else {
-            return Err(LiveError::Broken(format!("{peer} is no anabranch live")));
+            return Err(stranger(peer));
         };
         if greeting.anabranch_live != VERSION {
             return Err(LiveError::Broken(format!(
@@ -172,8 +175,15 @@ impl Control {
         // A peer that fails sends the reason before it ends.
         self.waiting.extend(self.channel.receive::<Value>().unwrap_or_default());
         let words = self.waiting.iter().find_map(|value| value.get("Failed")?.as_str());
-        let why = words.map_or_else(|| format!("is gone: {error}"), |words| format!("reports: {words}"));
-        Err(LiveError::Broken(format!("{} {why}", self.peer)))
+        let gone = || format!("{} is gone: {error}", self.peer);
+        Err(LiveError::Broken(words.map_or_else(gone, |words| self.reports(words))))
+    }
+
+    /// The peer's reason for a failure. The options in its hint are those of the peer.
+    pub fn reports(&self, why: &str) -> String {
+        let (what, help) = why.split_once(HELP).unwrap_or((why, ""));
+        let help = if help.is_empty() { String::new() } else { format!("{HELP}at the other end: {help}") };
+        format!("{} reports: {what}{help}", self.peer)
     }
 
     /// Ends the connection after a failure, and gives the peer time to read the message about the failure. If the
@@ -202,8 +212,11 @@ impl Control {
     fn read(&mut self) -> Result<(), LiveError> {
         let read = self.channel.receive::<Value>();
         let peer = &self.peer;
-        let values =
-            read.map_err(|error| LiveError::Broken(format!("{peer} is no anabranch live: {error}")))?;
+        let values = read.map_err(|error| match error.kind() {
+            // The line is no JSON.
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof => stranger(peer),
+            _ => system(peer)(error),
+        })?;
         if !values.is_empty() {
             self.heard_ns = monotonic_ns();
             self.has_spoken = true;
@@ -239,4 +252,11 @@ impl Control {
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.channel.stream().as_fd()
     }
+}
+
+/// The error for a peer that is another program.
+fn stranger(peer: &str) -> LiveError {
+    LiveError::Broken(format!(
+        "{peer} is no anabranch live{HELP}--to takes the address that `anabranch live receive` prints"
+    ))
 }

@@ -13,7 +13,7 @@ use anabranch_sim::{DrivenRun, build};
 
 const MOST_QPS: u32 = 256;
 /// The largest message in bytes.
-const LARGEST_MESSAGE: u32 = 64 << 20;
+pub const LARGEST_MESSAGE: u32 = 64 << 20;
 
 /// Both ends of all queue pairs of a transfer. A sender of files uses `senders`, and a receiver uses `receivers`.
 pub struct Endpoints {
@@ -43,9 +43,11 @@ impl Endpoints {
         let over = Overrides { schemes: vec![parameters.scheme.clone()], ..Overrides::default() };
         let scenario = read("anabranch live", &text, &NoFiles, &over).map_err(|error| refused(&error))?;
         let points = scenario.points().map_err(|error| refused(&error))?;
-        let point = points.first().ok_or_else(|| refused(&"the scheme gives no run"))?;
-        let built = build(point)?;
-        let run = DrivenRun::new(point, &built)?;
+        let mut point = points.into_iter().next().ok_or_else(|| refused(&"the scheme gives no run"))?;
+        // A program may be for switches that only other fabrics have.
+        (point.scheme.fabric.program, point.scheme.fabric.program_at) = (None, None);
+        let built = build(&point)?;
+        let run = DrivenRun::new(&point, &built)?;
         if let Some(what) = run.left_out() {
             return Err(LiveError::Unsupported(what.to_owned()));
         }
@@ -77,6 +79,7 @@ fn scenario(parameters: &TransferParameters) -> Result<String, LiveError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_sim::scenario::schemes;
 
     fn parameters(scheme: &str) -> TransferParameters {
         TransferParameters {
@@ -97,6 +100,14 @@ mod tests {
         assert!((400..420).contains(&rtt_us), "{rtt_us} us");
         assert_eq!((endpoints.senders.len(), endpoints.receivers.len()), (3, 3));
         assert!(endpoints.pulls.is_some());
+    }
+
+    #[test]
+    fn every_scheme_without_telemetry_has_endpoints() {
+        let mut refused = schemes();
+        assert!(refused.iter().any(|scheme| scheme.name == "themis-longhaul"));
+        refused.retain(|scheme| Endpoints::new(&parameters(scheme.name)).is_err());
+        assert_eq!(refused.iter().map(|scheme| scheme.name).collect::<Vec<_>>(), ["hpcc"]);
     }
 
     #[test]

@@ -71,8 +71,8 @@ pub struct ReceiveSettings<'s> {
     pub senders: u32,
     /// The place where the receiver puts the files.
     pub output: Output,
-    /// Called with the address and port once senders may connect.
-    pub listening: &'s dyn Fn(SocketAddr),
+    /// Called with the address and port once senders may connect. An error ends the receiver.
+    pub listening: &'s dyn Fn(SocketAddr) -> Result<(), LiveError>,
     /// The settings that senders and receivers both have.
     pub common: CommonSettings<'s>,
 }

@@ -13,7 +13,7 @@ use anabranch_proto::{Packet, Repr};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{ErrorKind, stdout};
+use std::io::{Error, ErrorKind, stdout};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::time::Duration as RealDuration;
@@ -30,14 +30,14 @@ const RECEIVED_AT_ONCE: usize = 8;
 /// are still served before the error is returned.
 pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     let at = settings.listen;
-    let listener = TcpListener::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;
+    let listener = TcpListener::bind(at).map_err(|error| cannot_listen(at, &error))?;
     listener.set_nonblocking(true).map_err(system("the listening socket"))?;
     // With port 0, the system chooses one.
     let at = listener.local_addr().map_err(system("the listening socket"))?;
-    let socket = Socket::bind(at).map_err(system(&format!("the receiver cannot listen at {at}")))?;
+    let socket = Socket::bind(at).map_err(|error| cannot_listen(at, &error))?;
     let (sessions, expected) = (BTreeMap::new(), settings.senders);
     let mut receiver = Receiver { settings, listener, socket, sessions, begun: 0, expected };
-    (settings.listening)(at);
+    (settings.listening)(at)?;
     let (mut ended, mut failure, mut buffer) = (Vec::new(), None, ReceiveBuffer::new());
     while (ended.len() as u32) < settings.senders {
         if (settings.common.interrupted)() {
@@ -63,6 +63,26 @@ pub fn receive(settings: &ReceiveSettings<'_>) -> Result<Vec<Statistics>, LiveEr
         }
     }
     failure.map_or(Ok(ended), Err)
+}
+
+fn cannot_listen(at: SocketAddr, error: &Error) -> LiveError {
+    let free = SocketAddr::new(at.ip(), 0);
+    let (why, help) = match error.kind() {
+        ErrorKind::AddrInUse => (
+            "another program uses the port".to_owned(),
+            format!("--listen {free} takes a free port and prints it for the sender's --to"),
+        ),
+        ErrorKind::AddrNotAvailable => (
+            "this machine has no such address".to_owned(),
+            "one of those that `ip address` lists, or 0.0.0.0 for all of them".to_owned(),
+        ),
+        ErrorKind::PermissionDenied => (
+            "permission denied".to_owned(),
+            format!("--listen {} has a port above 1023", SocketAddr::new(at.ip(), 4791)),
+        ),
+        _ => (error.to_string(), format!("--listen {free}, for example")),
+    };
+    LiveError::Broken(format!("the receiver cannot listen at {at}: {why}\n  help: {help}"))
 }
 
 struct Receiver<'s> {

@@ -3,7 +3,7 @@
 use super::control::{Control, FromReceiver, FromSender, Grant, Offer};
 use super::datagram::{Batch, Codec, Losses, MOST_OVERHEAD, ReceiveBuffer, Socket, transfer_of};
 use super::endpoints::Endpoints;
-use super::source::{Part, Source};
+use super::source::{self, Part, Source};
 use super::{Progress, SendSettings, Statistics, Stored, TransferParameters, core_time, system};
 use crate::clock::monotonic_ns;
 use crate::error::LiveError;
@@ -49,6 +49,7 @@ pub fn send(settings: &SendSettings<'_>) -> Result<Vec<Statistics>, LiveError> {
     // Parameters are checked before a connection is made.
     let payload = if settings.parameters.payload == 0 { USUAL_PAYLOAD } else { settings.parameters.payload };
     Endpoints::new(&TransferParameters { payload, ..settings.parameters.clone() })?;
+    source::check(&settings.inputs, settings.parameters.message_bytes)?;
     let mut sessions: Vec<Session> = Vec::new();
     for to in &settings.to {
         let session = Session::open(*to, settings, &mut sessions)?;
@@ -216,7 +217,7 @@ impl Session {
                 FromReceiver::Written(written) => self.written = written.min(self.posted),
                 FromReceiver::Stored(stored) => self.stored.push(stored),
                 FromReceiver::Failed(why) => {
-                    return Err(LiveError::Broken(format!("{} reports: {why}", self.control.peer)));
+                    return Err(LiveError::Broken(self.control.reports(&why)));
                 }
                 FromReceiver::Alive => {}
             }

@@ -1,5 +1,6 @@
 //! The files and streams of a sender, cut into messages.
 
+use super::endpoints::LARGEST_MESSAGE;
 use super::sink::{MOST_FILES, MOST_MESSAGES};
 use super::system;
 use crate::error::LiveError;
@@ -21,6 +22,22 @@ pub enum Input {
     Standard,
 }
 
+/// Checks the number of inputs and the lengths of regular files, before a connection is made.
+pub fn check(inputs: &[Input], message_bytes: u32) -> Result<(), LiveError> {
+    if inputs.len() > MOST_FILES as usize {
+        return Err(too_many_files());
+    }
+    inputs.iter().try_for_each(|input| match input {
+        // A file that cannot be read is an error when it is opened.
+        Input::File(path) => std::fs::metadata(path).map_or(Ok(()), |file| {
+            check_length(&input.name(), file.is_file().then_some(file.len()), message_bytes)
+        }),
+        Input::Standard => Ok(()),
+    })
+}
+
+/// The most messages of a file.
+const FULL_FILE: u64 = MOST_MESSAGES as u64 - 1;
 /// The name of standard input at the receiver.
 const STANDARD: &str = "stdin";
 
@@ -133,7 +150,7 @@ impl Source {
         let number = open.number * MOST_MESSAGES + open.messages;
         open.messages += 1;
         if open.messages == MOST_MESSAGES {
-            return Err(too_long(&open.name));
+            return Err(too_long(&open.name, None, self.message_bytes as u32));
         }
         Ok(Some(Part::Message { number, bytes: std::mem::take(&mut self.part) }))
     }
@@ -154,13 +171,11 @@ impl Source {
                 (file, metadata.is_file().then_some(metadata.len()))
             }
         };
-        if bytes.is_some_and(|bytes| bytes.div_ceil(self.message_bytes as u64) >= MOST_MESSAGES.into()) {
-            return Err(too_long(&name));
-        }
+        check_length(&name, bytes, self.message_bytes as u32)?;
         let number = self.files;
         self.files += 1;
         if number >= MOST_FILES {
-            return Err(LiveError::Unsupported(format!("there are more than {MOST_FILES} files")));
+            return Err(too_many_files());
         }
         let part = Part::Begin { number, name: name.clone(), bytes };
         let (crc, is_at_end) = (Hasher::new(), false);
@@ -169,10 +184,31 @@ impl Source {
     }
 }
 
-fn too_long(name: &str) -> LiveError {
+fn check_length(name: &str, bytes: Option<u64>, message_bytes: u32) -> Result<(), LiveError> {
+    match bytes {
+        Some(bytes) if bytes.div_ceil(message_bytes.into()) > FULL_FILE => {
+            Err(too_long(name, Some(bytes), message_bytes))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The error for an input of `bytes` bytes, if its length is known.
+fn too_long(name: &str, bytes: Option<u64>, message_bytes: u32) -> LiveError {
+    let help = match bytes.map(|bytes| bytes.div_ceil(FULL_FILE)) {
+        Some(enough) if enough <= LARGEST_MESSAGE.into() => format!("--message {enough}B, or more"),
+        None if message_bytes < 1 << 20 => "--message 1MiB is enough for 1 TB".to_owned(),
+        None if message_bytes < LARGEST_MESSAGE => "--message 64MiB is enough for 70 TB".to_owned(),
+        _ => "cut it into parts of at most 70 TB, and use --message 64MiB".to_owned(),
+    };
     LiveError::Unsupported(format!(
-        "{name} has more than {} messages\n  help: --message with a larger number of bytes",
-        MOST_MESSAGES - 1
+        "{name} has more than {FULL_FILE} messages of {message_bytes} bytes\n  help: {help}"
+    ))
+}
+
+fn too_many_files() -> LiveError {
+    LiveError::Unsupported(format!(
+        "there are more than {MOST_FILES} files\n  help: send them in several transfers, or as one stream with tar"
     ))
 }
 
@@ -187,6 +223,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_hint_for_a_long_input_is_a_size_that_carries_it() {
+        let help = |bytes, message_bytes| {
+            let error = too_long("long", bytes, message_bytes).to_string();
+            error.split("help: ").nth(1).map(str::to_owned).unwrap_or_default()
+        };
+        assert_eq!(help(Some(200_000_000), 64), "--message 191B, or more");
+        assert!(check_length("long", Some(200_000_000), 191).is_ok());
+        assert!(check_length("long", Some(200_000_000), 190).is_err());
+        assert_eq!(help(None, 64), "--message 1MiB is enough for 1 TB");
+        assert!(check_length("long", Some(1_000_000_000_000), 1 << 20).is_ok());
+        assert_eq!(help(None, 1 << 20), "--message 64MiB is enough for 70 TB");
+        assert!(check_length("long", Some(70_000_000_000_000), LARGEST_MESSAGE).is_ok());
+        assert!(help(Some(80_000_000_000_000), 64).starts_with("cut it into parts of at most 70 TB"));
+    }
+
+    #[test]
     fn a_file_of_too_many_messages_is_refused_before_it_is_sent() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long");
@@ -198,7 +250,7 @@ mod tests {
         };
         assert_eq!(next(65), Ok(true));
         let error = next(64).unwrap_err();
-        assert!(error.contains("long has more than 1048575 messages"), "{error}");
-        assert!(error.contains("help: --message"), "{error}");
+        assert!(error.contains("long has more than 1048575 messages of 64 bytes"), "{error}");
+        assert!(error.contains("help: --message 65B"), "{error}");
     }
 }

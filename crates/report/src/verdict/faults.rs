@@ -149,10 +149,36 @@ pub(super) enum Unhit {
 
 pub(super) const NO_DATA_HIT: &str =
     "The faults hit no data of any scheme, so that this says nothing of how they bear them";
+const ONLY_ACKS_HIT: &str = "The faults hit no data of any scheme, at most ACKs and the like, and no run without faults tells what that \
+    cost";
+
+/// The sentence for points at which the faults hit no data of any scheme.
+pub(super) fn no_data_hit(set: &ResultSet) -> &'static str {
+    if cost_of_acks_is_unknown(set) { ONLY_ACKS_HIT } else { NO_DATA_HIT }
+}
+
+/// The reason why schemes are not ranked if the faults hit the data of others only.
+pub(super) fn not_ranked(set: &ResultSet) -> &'static str {
+    match cost_of_acks_is_unknown(set) {
+        true => "Not ranked, as the faults hit no data of theirs, at most ACKs and the like",
+        false => "Not ranked, as the faults hit no data of theirs and cost them nothing",
+    }
+}
+
+/// Whether faults hit packets other than data, whose loss may delay a message, and no baseline shows the delay.
+fn cost_of_acks_is_unknown(set: &ResultSet) -> bool {
+    let mut faults = set.actual().iter().flat_map(|run| &run.faults);
+    set.baselines().is_empty() && faults.any(|fault| fault.data_packets == 0 && fault.packets() > 0)
+}
 
 /// The schemes of a point that no fault affected in any seed, neither in their data nor in their time. Returns `None`
 /// if there are no such schemes.
-pub(super) fn unhit(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most: usize) -> Option<Unhit> {
+pub(super) fn unhit(
+    set: &ResultSet,
+    schemes: &[(&str, &RankedScheme)],
+    quantity: Quantity,
+    most: usize,
+) -> Option<Unhit> {
     if schemes.iter().all(|(_, standing)| standing.no_seed_hit()) {
         return Some(Unhit::All);
     }
@@ -165,12 +191,7 @@ pub(super) fn unhit(schemes: &[(&str, &RankedScheme)], quantity: Quantity, most:
             None => (*name).to_owned(),
         })
         .collect();
-    (!untouched.is_empty()).then(|| {
-        Unhit::Some(format!(
-            "Not ranked, as the faults hit no data of theirs and cost them nothing: {}",
-            list(untouched, most)
-        ))
-    })
+    (!untouched.is_empty()).then(|| Unhit::Some(format!("{}: {}", not_ranked(set), list(untouched, most))))
 }
 
 fn faults(set: &ResultSet) -> String {

@@ -9,7 +9,7 @@ mod sweep;
 use crate::groups::{groups, named, points};
 use crate::ranking::{LEAST_SEEDS, RULE, RankedScheme, ranked_quantity, ranked_schemes};
 use anabranch_results::{MissingRun, ResultSet, RunRow};
-use faults::{NO_DATA_HIT, Unhit, cost, hint_to_hit_more, unhit};
+use faults::{Unhit, cost, hint_to_hit_more, no_data_hit, unhit};
 pub(crate) use format::MOST_IN_HEADLINE;
 use format::{NO_EVIDENCE, SEEDS_CHANGE_NOTHING, list, list_ending};
 use ranking::{FEW_NAMED, MOST_IN_FULL, MOST_NAMED, PointRanking, ranking};
@@ -94,18 +94,18 @@ fn of_each_point(
             false => format!("At {}: ", named(point)),
         };
         let prefixed = |text: String| format!("{prefix}{text}.");
-        let unhit = unhit(schemes, quantity, most);
+        let unhit = unhit(set, schemes, quantity, most);
         some_unhit |= unhit.is_some();
         let mut here = ranking(schemes, quantity, most);
         let unranked = match unhit {
             // If no fault affected any data, the result does not show how schemes handle the faults. A sentence about
             // this comes first.
             Some(Unhit::All) if points.len() > 1 => {
-                here = Verdict::of(NO_DATA_HIT.to_owned());
+                here = Verdict::of(no_data_hit(set).to_owned());
                 None
             }
             Some(Unhit::All) => {
-                here.sentences[0] = format!("{NO_DATA_HIT}. {}", here.sentences[0]);
+                here.sentences[0] = format!("{}. {}", no_data_hit(set), here.sentences[0]);
                 None
             }
             Some(Unhit::Some(unranked)) => Some(unranked),

@@ -1,7 +1,7 @@
 //! Sentences about a sweep that has too many points for a sentence about each.
 
 use super::Verdict;
-use super::faults::{NO_DATA_HIT, hint_to_hit_more};
+use super::faults::{self, hint_to_hit_more};
 use super::format::{NO_EVIDENCE, NOT_PLACED, NumberFormat, SEEDS_CHANGE_NOTHING, headline_names, list};
 use super::ranking::{MOST_NAMED, PointRanking, ties_by_mean};
 use crate::groups::{at_points, named};
@@ -18,14 +18,14 @@ pub(super) fn verdict(set: &ResultSet, points: &[PointRanking<'_>], quantity: Qu
     }
     if !unhit.is_empty() {
         let unhit: Vec<String> = unhit.iter().map(|(point, _)| named(point)).collect();
-        let no_data_hit = format!("{NO_DATA_HIT}, {}.", at_points(&unhit, points.len()));
+        let no_data_hit = format!("{}, {}.", faults::no_data_hit(set), at_points(&unhit, points.len()));
         match hit.is_empty() {
             true => verdict.sentences.push(no_data_hit),
             false => verdict.notes.push(no_data_hit),
         }
         verdict.notes.push(hint_to_hit_more(set));
     }
-    verdict.notes.extend(not_ranked(points));
+    verdict.notes.extend(not_ranked(set, points));
     let is_one_run = |(_, schemes): &&PointRanking<'_>| schemes.iter().any(|(_, of)| of.is_one_run);
     let of_one_run = points.iter().filter(is_one_run).count();
     if of_one_run > 0 {
@@ -80,10 +80,10 @@ fn fastest(points: &[&PointRanking<'_>], quantity: Quantity) -> Vec<String> {
 type Reason = (&'static str, fn(&RankedScheme) -> bool);
 
 /// Sentences about the schemes that, at some points, are not ranked or have no definite rank, with the reasons.
-fn not_ranked(points: &[PointRanking<'_>]) -> Vec<String> {
+fn not_ranked(set: &ResultSet, points: &[PointRanking<'_>]) -> Vec<String> {
     let reasons: [Reason; 3] = [
         ("Left out of the ranking, as runs did not finish", |of| of.unfinished[0] > 0),
-        ("Not ranked, as the faults hit no data of theirs and cost them nothing", |of| of.is_untouched),
+        (faults::not_ranked(set), |of| of.is_untouched),
         (NOT_PLACED, |of| !of.is_placed()),
     ];
     let sentence = |(why, is_so): Reason| {

@@ -1,5 +1,6 @@
 //! Tests of sentences about made-up results.
 
+use super::faults::NO_DATA_HIT;
 use super::*;
 use crate::ranking::tests::set;
 use crate::ranking::{Recovery, summary_json};
@@ -90,7 +91,7 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     insta::assert_snapshot!(text(&hit), @r"
     Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 12), 1.83 times faster than c (211.0 ± 2.5 µs).
     Note: Unhit by the faults at some seeds: a at 1 of 3 (117.5 µs where hit).
-    Note: Not ranked, as the faults hit no data of theirs and cost them nothing: b (101.0 ± 2.5 µs).
+    Note: Not ranked, as the faults hit no data of theirs, at most ACKs and the like: b (101.0 ± 2.5 µs).
     Note: For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds.
     ");
     let shown: Vec<String> =
@@ -109,7 +110,19 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
     assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 3, "{summary}");
     let nobody = with_hits(three(), &[0; 9]);
     let sentence = &verdict(&nobody)[0];
-    assert!(sentence.starts_with(NO_DATA_HIT) && sentence.contains(". b is fastest: "), "{sentence}");
+    let acks = "The faults hit no data of any scheme, at most ACKs and the like, and no run without faults tells what that cost";
+    assert!(sentence.starts_with(acks) && sentence.contains(". b is fastest: "), "{sentence}");
+    // The loss of ACKs cost nothing, or the faults hit no packet at all.
+    let mut free = nobody.clone();
+    free.runs.extend(nobody.runs.iter().map(|run| RunRow {
+        baseline: true,
+        faults: Vec::new(),
+        ..run.clone()
+    }));
+    assert!(verdict(&free)[0].starts_with(NO_DATA_HIT), "{:?}", verdict(&free));
+    let mut spared = nobody;
+    spared.runs.iter_mut().for_each(|run| run.faults[0].packets_lost = 0);
+    assert!(verdict(&spared)[0].starts_with(NO_DATA_HIT), "{:?}", verdict(&spared));
     // No run of c finishes, so a is the only finished scheme whose data the faults hit. The faults did not hit b.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
@@ -430,7 +443,7 @@ fn a_point_that_says_nothing_is_not_the_headline() {
     }
     insta::assert_snapshot!(text(&whole), @r"
     At x = 2: a is fastest: FCT 111.0 µs (± 2.5), 2.00 times faster than b (222.0 ± 5.0 µs).
-    At x = 1: The faults hit no data of any scheme, so that this says nothing of how they bear them.
+    At x = 1: The faults hit no data of any scheme, at most ACKs and the like, and no run without faults tells what that cost.
     Note: For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds.
     ");
 }
@@ -457,7 +470,7 @@ fn many_points_are_told_by_who_is_fastest() {
     insta::assert_snapshot!(text(&unhit), @r"
     a is fastest at 4 of 5 sweep points (x = 0; x = 1; x = 3; ...).
     b is fastest at 1 of 5 sweep points (x = 5).
-    Note: The faults hit no data of any scheme, so that this says nothing of how they bear them, at 1 of 6 sweep points (x = 2).
+    Note: The faults hit no data of any scheme, at most ACKs and the like, and no run without faults tells what that cost, at 1 of 6 sweep points (x = 2).
     Note: For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds.
     ");
     let at = |run: &RunRow, point: i64| run.sweep["x"] == anabranch_results::Value::Integer(point);

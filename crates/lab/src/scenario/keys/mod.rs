@@ -14,6 +14,7 @@ pub(in crate::scenario) mod series;
 mod topology;
 mod workload;
 
+use crate::scenario::keys::key_type::{KeyType, Low};
 use crate::scenario::keys::section::{Section, joined};
 pub(in crate::scenario) use scheme::LEAGUE_PARTS;
 
@@ -64,6 +65,19 @@ pub(in crate::scenario) fn example_in(table: &str, kind: Option<&str>, name: &st
     let here =
         all().filter(|section| section.table == table && (section.kind.is_none() || section.kind == kind));
     first_example(here, name).unwrap_or_else(|| example(name))
+}
+
+/// Whether the key of a table of this kind is a size, time or rate that must not be 0.
+pub(in crate::scenario) fn is_above_zero(table: &str, kind: Option<&str>, name: &str) -> bool {
+    let mut here = all()
+        .filter(|section| section.table == table && (section.kind.is_none() || section.kind == kind))
+        .flat_map(|section| section.keys);
+    here.find(|key| key.name == name).is_some_and(|key| match key.is {
+        KeyType::Size(ends) => !matches!(ends.low, Low::Any),
+        KeyType::Time(ends) => !matches!(ends.low, Low::Any),
+        KeyType::Rate(ends) => !matches!(ends.low, Low::Any),
+        _ => false,
+    })
 }
 
 fn first_example(mut sections: impl Iterator<Item = &'static Section>, name: &str) -> Option<&'static str> {

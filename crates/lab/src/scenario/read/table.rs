@@ -21,6 +21,15 @@ fn bare_number(node: &Node) -> Option<f64> {
     (number > 0.0 && number < 1e6).then_some(number)
 }
 
+fn is_zero(node: &Node) -> bool {
+    match &node.item {
+        Item::Leaf(toml::Value::String(text)) => text.trim().parse() == Ok(0.0),
+        Item::Leaf(toml::Value::Integer(number)) => *number == 0,
+        Item::Leaf(toml::Value::Float(number)) => *number == 0.0,
+        _ => false,
+    }
+}
+
 /// The quantities that a malformed text may mean. The text may have thousands in groups, a decimal comma, a number
 /// with an exponent, or bytes per second.
 fn repaired(node: &Node) -> Vec<Node> {
@@ -99,6 +108,11 @@ impl<'a> Table<'a> {
         keys::example_in(&self.name, kind.as_ref().and_then(toml::Value::as_str), key)
     }
 
+    fn is_above_zero(&self, key: &str) -> bool {
+        let kind = self.node("kind").map(Node::value);
+        keys::is_above_zero(&self.name, kind.as_ref().and_then(toml::Value::as_str), key)
+    }
+
     pub(in crate::scenario) fn node(&self, key: &str) -> Option<&'a Node> {
         self.fields.get(key)
     }
@@ -120,6 +134,8 @@ impl<'a> Table<'a> {
             let repaired = in_unit.into_iter().chain(repaired(node)).find(|node| T::read(node).is_ok());
             let repaired = repaired.map(|node| Fix::set(key, node.value()));
             let fix = timed.or(repaired).or(fix.map(|fix| fix.of_key(key)));
+            // The fix for 0 without a unit is 0 with a unit, which not every key takes.
+            let fix = fix.filter(|_| !(is_zero(node) && self.is_above_zero(key)));
             let fix = fix.unwrap_or_else(|| Fix::set(key, self.example(key)));
             fault(self.file, node.at, format!("{key}: {message}"), Some(fix))
         })

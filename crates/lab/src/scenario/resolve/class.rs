@@ -46,25 +46,23 @@ pub(in crate::scenario) fn read(
     }
 }
 
-/// Words that groups of messages begin with in a fabric without classes, and that a class must therefore not be called.
-const WORDS_OF_GROUPS: [&str; 6] = ["intra", "inter", "mixed", "background", "incast", "pipeline"];
+/// Words of the groups of messages ([`anabranch_results::FlowRow::group`]) that do not name a class.
+const WORDS_OF_GROUPS: [&str; 6] = ["background", "incast", "pipeline", "intra", "inter", "mixed"];
 
-/// The name precedes a `/` in the names of groups and an `_` in the names of results.
+/// Checks the name of a class, which is a word of the groups of messages.
 fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || !name.chars().all(fine) {
-        let message = format!("a class's name is made of letters, digits, - and _, not {name:?}");
-        let instead: String = name.trim().chars().map(|c| if fine(c) { c } else { '-' }).collect();
-        let instead =
-            if instead.is_empty() { table.example("name").to_owned() } else { format!("{instead:?}") };
-        return Err(table.wrong("name", message, Fix::set("name", instead)));
-    }
     if WORDS_OF_GROUPS.contains(&name) {
-        let message =
-            format!("{name:?} is a word of groups of messages, and cannot be the name of a class too");
+        let message = format!("{name:?} is a group of messages already, and a class needs a name of its own");
         return Err(table.wrong("name", message, Fix::set("name", format!("\"{name}-class\""))));
     }
-    Ok(())
+    if !name.is_empty() && name.chars().all(fine) {
+        return Ok(());
+    }
+    let message = format!("the name of a class is made of letters, digits, - and _, not {name:?}");
+    let instead: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
+    let instead = if instead.is_empty() { "storage".to_owned() } else { instead };
+    Err(table.wrong("name", message, Fix::set("name", format!("{instead:?}"))))
 }
 
 fn class(
@@ -103,25 +101,6 @@ fn class(
         }
     };
     Ok(ClassSpec { name, priority: priority as u8, weight: weight as u32, traffic })
-}
-
-/// Words of the groups of messages ([`anabranch_results::FlowRow::group`]) that do not name a class.
-const WORDS_OF_GROUPS: [&str; 6] = ["background", "incast", "pipeline", "intra", "inter", "mixed"];
-
-/// Checks the name of a class, which is a word of the groups of messages.
-fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if WORDS_OF_GROUPS.contains(&name) {
-        let message = format!("{name:?} is a group of messages already, and a class needs a name of its own");
-        return Err(table.wrong("name", message, Fix::set("name", format!("\"{name}-class\""))));
-    }
-    if !name.is_empty() && name.chars().all(fine) {
-        return Ok(());
-    }
-    let message = format!("the name of a class is made of letters, digits, - and _, not {name:?}");
-    let instead: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
-    let instead = if instead.is_empty() { "storage".to_owned() } else { instead };
-    Err(table.wrong("name", message, Fix::set("name", format!("{instead:?}"))))
 }
 
 /// Checks that the schemes of the classes can share a fabric, and that the faults suit several classes.

@@ -113,7 +113,7 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
             Fix::text("nothing: leave the line out; without a [[fault]] nothing fails")
         }
         _ if table.name.is_empty()
-            && let Some(settings) = of_scheme(table, key, node) =>
+            && let Some(settings) = of_option(key, &value).or_else(|| of_scheme(table, key, node)) =>
         {
             settings
         }
@@ -173,6 +173,15 @@ fn in_its_table(table: &Table, key: &str, value: &toml::Value, place: &str) -> F
         "[workload.server]" => nccl_words::of_server(table, key, Some(value.to_string())),
         _ => Fix::text(format!("{key} = {value} below {place}")),
     }
+}
+
+/// The option of a command that has the name of the key.
+fn of_option(key: &str, value: &toml::Value) -> Option<Fix> {
+    (key == "dilation").then(|| {
+        Fix::text(format!(
+            "nothing: leave the line out; it is an option: anabranch testbed SCENARIO --dilation {value}"
+        ))
+    })
 }
 
 /// The settings for a table with the name of a scheme.
