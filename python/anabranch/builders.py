@@ -2684,8 +2684,9 @@ class Builder(dict[str, Any]):
             by `core_oversubscription`)
         cores: Number of cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines;
             with `radix` as few as will do)
-        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
-            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Of the numbers that
+            are not given, segments are as few as fit the leaves, and equal if they can be; spines and cores are as
+            few as their ports permit. (a number, 1 or more; default: any number of ports)
         spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
             default: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         """
@@ -2759,8 +2760,9 @@ class Builder(dict[str, Any]):
             by `core_oversubscription`)
         cores: Number of cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines;
             with `radix` as few as will do)
-        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
-            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Of the numbers that
+            are not given, segments are as few as fit the leaves, and equal if they can be; spines and cores are as
+            few as their ports permit. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2832,8 +2834,9 @@ class Builder(dict[str, Any]):
             by `core_oversubscription`)
         cores: Number of cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines;
             with `radix` as few as will do)
-        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
-            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Of the numbers that
+            are not given, segments are as few as fit the leaves, and equal if they can be; spines and cores are as
+            few as their ports permit. (a number, 1 or more; default: any number of ports)
         spine_group: The leaves that share their spines: those of a pod, or those of one rail. (`pod` or `rail`;
             default: `"pod"`; `"rail"` with kind = "rails" and three tiers)
         """
@@ -2906,8 +2909,9 @@ class Builder(dict[str, Any]):
             by `core_oversubscription`)
         cores: Number of cores of each plane. (a number, 0 or more; default: one for each uplink of a group's spines;
             with `radix` as few as will do)
-        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
-            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Of the numbers that
+            are not given, segments are as few as fit the leaves, and equal if they can be; spines and cores are as
+            few as their ports permit. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2937,8 +2941,9 @@ class Builder(dict[str, Any]):
         global_link: Rate of the links between groups. (a rate above 0; default: `link`)
         global_link_latency: Propagation delay of such a link. (a time; default: `link_latency`)
         switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
-        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
-            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Of the numbers that
+            are not given, segments are as few as fit the leaves, and equal if they can be; spines and cores are as
+            few as their ports permit. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2963,8 +2968,9 @@ class Builder(dict[str, Any]):
             switch together)
         host_link_latency: Propagation delay of that link. (a time; default: `"0ns"`)
         switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
-        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
-            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Of the numbers that
+            are not given, segments are as few as fit the leaves, and equal if they can be; spines and cores are as
+            few as their ports permit. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
@@ -2992,8 +2998,9 @@ class Builder(dict[str, Any]):
         host_link_latency: Propagation delay of that link. (a time; default: 0; `link_latency` with several hosts on a
             switch)
         switch_latency: Latency of a switch, without queueing. (a time; default: `"500ns"`)
-        radix: Number of ports of the available switches. A fabric that needs more is an error. Numbers that are not
-            given are chosen so that all ports are used. (a number, 1 or more; default: any number of ports)
+        radix: Number of ports of the available switches. A fabric that needs more is an error. Of the numbers that
+            are not given, segments are as few as fit the leaves, and equal if they can be; spines and cores are as
+            few as their ports permit. (a number, 1 or more; default: any number of ports)
         """
 
     @overload
