@@ -97,7 +97,7 @@ fn measures_name_one_direction_and_one_name() {
 
 #[test]
 fn the_check_names_what_a_measure_watches() {
-    let planes = CLUSTER.replace("link = ", "ports = 2\nlink = ");
+    let planes = CLUSTER.replace("\nlink = ", "\nports = 2\nlink = ");
     let measure = |lines: &str| format!("[[measure]]\n{lines}\n");
     let all = [
         "series = \"queue-depth\"\nlinks = \"tor:0/down\"\nevery = \"5us\"",
