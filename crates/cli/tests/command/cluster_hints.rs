@@ -102,7 +102,7 @@ fn the_check_names_what_a_measure_watches() {
     let all = [
         "series = \"queue-depth\"\nlinks = \"tor:0/down\"\nevery = \"5us\"",
         "series = \"link-utilisation\"\nlinks = \"nic-links\"\nby = \"plane\"",
-        "series = \"window\"\nqps = \"0-1\"",
+        "series = \"flow-throughput\"\nqps = \"0-1\"",
         "series = \"link-utilisation\"\nlinks = \"nic-links\"",
     ];
     let place = Place::new();
@@ -112,7 +112,7 @@ fn the_check_names_what_a_measure_watches() {
         "measure.0  queue-depth every 5us: plane:0/tor:0/down:0, plane:0/tor:0/down:1, plane:0/tor:0/down:2, \
          plane:0/tor:0/down:3\n",
         "measure.1  link-utilisation every 20us: plane:0 of nic-links, plane:1 of nic-links\n",
-        "measure.2  window every 20us: flow:0, flow:1\n",
+        "measure.2  flow-throughput every 20us: flow:0, flow:1\n",
     ] {
         assert!(told.contains(line), "{line}{told}");
     }
