@@ -95,13 +95,7 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
     let own = table.fields.get("kind").map(Node::value);
     let other_kinds = keys::kinds_with(&table.name, key, own.as_ref().and_then(toml::Value::as_str));
     let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
-    let elsewhere = keys::tables_with(key);
-    // A key that the table has already, or one of another table by exactly this name, is hardly a misspelt one.
-    let absent: Vec<&str> =
-        known.iter().copied().filter(|known| !table.fields.contains_key(*known)).collect();
-    let near = || nearest(key, &absent).filter(|near| elsewhere.is_empty() || is_misspelt(key, near));
-    let twice = || nearest(key, known).filter(|near| is_misspelt(key, near));
-    let meant = also_called.map(|(_, name)| *name).or_else(near).or_else(twice);
+    let meant = also_called.map(|(_, name)| *name).or_else(|| near(table, key, known));
     let value = node.value();
     let of_nvidia = nccl_words::hint(table, key, &value).or_else(|| cluster_words::hint(table, key, &value));
     let help = match meant {
@@ -153,18 +147,33 @@ pub(in crate::scenario) fn only(table: &Table, known: &[&str]) -> Result<(), Dia
             Fix::Rename { written: near.to_owned(), name: near.to_owned(), value: Some(value.to_string()) }
         }
         Some(near) => name_alone(header(table, near, node), near),
-        None => match &elsewhere[..] {
-            [place] if *place != table.name && keys::is_of_every(place, key) => {
-                in_its_table(table, key, &value, place)
-            }
-            [] => Fix::text(format!("one of {}{}", known.join(", "), of_schemes(key, &value))),
-            tables => {
-                Fix::text(format!("one of {} ({key:?} is a key of {})", known.join(", "), tables.join(", ")))
-            }
-        },
+        None => not_here(table, key, &value, known),
     };
     let error = fault(table.file, node.at, format!("unknown key {key:?}{place}"), Some(help));
     Err(Diagnostic { code: Code::UnknownKey, ..error })
+}
+
+/// The known key that `key` is near to. One that the table has already, or one that is not misspelt where another table
+/// has a key of exactly this name, is hardly meant.
+fn near<'a>(table: &Table, key: &str, known: &[&'a str]) -> Option<&'a str> {
+    let absent: Vec<&str> =
+        known.iter().copied().filter(|known| !table.fields.contains_key(*known)).collect();
+    let is_alone = keys::tables_with(key).is_empty();
+    let near = nearest(key, &absent).filter(|near| is_alone || is_misspelt(key, near));
+    near.or_else(|| nearest(key, known).filter(|near| is_misspelt(key, near)))
+}
+
+/// The hint for a key that is near to none of the table.
+fn not_here(table: &Table, key: &str, value: &toml::Value, known: &[&str]) -> Fix {
+    match &keys::tables_with(key)[..] {
+        [place] if *place != table.name && keys::is_of_every(place, key) => {
+            in_its_table(table, key, value, place)
+        }
+        [] => Fix::text(format!("one of {}{}", known.join(", "), of_schemes(key, value))),
+        tables => {
+            Fix::text(format!("one of {} ({key:?} is a key of {})", known.join(", "), tables.join(", ")))
+        }
+    }
 }
 
 /// The hint for a key that belongs in the table `place` alone.
