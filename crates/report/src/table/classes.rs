@@ -1,8 +1,8 @@
 //! The table of traffic classes: a row for each class under each scheme.
 
+use super::summary::{Head, Summary};
 use crate::groups::{Group, groups};
 use crate::labels::{count, duration};
-use crate::table::{Head, Summary};
 use anabranch_results::{FlowRow, ResultSet, RunRow, Statistic};
 
 /// The class of the compared schemes, whose times and slowdowns are those of the run itself.
