@@ -6,7 +6,6 @@ mod assumption_notes;
 mod bandwidth;
 pub mod claims;
 mod claims_table;
-mod classes;
 mod compare;
 mod fairness;
 mod faults;

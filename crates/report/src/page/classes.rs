@@ -1,7 +1,7 @@
 //! The section of the traffic classes.
 
 use super::markup::{escape, prose};
-use crate::classes::{TITLE, summary};
+use crate::table::classes::{TITLE, summary};
 use anabranch_results::ResultSet;
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ pub(super) fn section(set: &ResultSet) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classes::tests::two_classes;
+    use crate::table::classes::tests::two_classes;
 
     #[test]
     fn the_page_has_a_row_for_each_class() {

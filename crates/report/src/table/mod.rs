@@ -1,10 +1,10 @@
 //! Tables for a terminal.
 
+pub(crate) mod classes;
 mod columns;
 mod summary;
 
 use crate::bandwidth::bandwidth_tables;
-use crate::classes;
 use crate::fairness::fairness_note;
 use crate::groups::each_run;
 use crate::live::{dilations, live_invalid};

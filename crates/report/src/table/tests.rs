@@ -206,7 +206,7 @@ fn collectives_without_computing_have_their_bandwidths() {
 
 #[test]
 fn a_table_of_classes_is_below_both_tables() {
-    let set = crate::classes::tests::two_classes();
+    let set = crate::table::classes::tests::two_classes();
     for text in [table(&set, USUAL_WIDTH), brief(&set, USUAL_WIDTH, "anabranch report r")] {
         let (_, below) = text.split_once("\nTraffic classes:\n").unwrap();
         let row = below.lines().find(|line| line.contains(" storage ")).unwrap();

@@ -10,15 +10,7 @@ use tempfile::tempdir;
 fn small_set() -> ResultSet {
     ResultSet {
         answer: None,
-        live: vec![LiveRun {
-            dilation: 100_000,
-            lateness_packet_times: 0.5,
-            latest_frame_us: 1e4,
-            needed_dilation: None,
-            messages_checked: 2,
-            bytes_checked: 9,
-            simulated: RunRow { scheme: "reps".into(), seed: 3, fct_max_us: 1.25, ..RunRow::default() },
-        }],
+        live: Vec::new(),
         title: "Two messages".into(),
         scenario_toml: "title = \"Two messages\"\n".into(),
         facts: ScenarioFacts {
@@ -225,8 +217,24 @@ fn figure() -> Figure {
 #[test]
 fn a_set_comes_back_with_its_figure_and_special_numbers() {
     let dir = tempdir().unwrap();
-    small_set().write(dir.path()).unwrap();
-    assert_eq!(ResultSet::read(dir.path()).unwrap(), small_set());
+    let mut set = ResultSet {
+        live: vec![LiveRun {
+            dilation: 100_000,
+            lateness_packet_times: 0.5,
+            latest_frame_us: 1e4,
+            needed_dilation: None,
+            messages_checked: 2,
+            bytes_checked: 9,
+            simulated: RunRow { scheme: "reps".into(), seed: 3, fct_max_us: 1.25, ..RunRow::default() },
+        }],
+        ..small_set()
+    };
+    set.write(dir.path()).unwrap();
+    assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
+    set.live.push(set.live[0].clone());
+    set.write(dir.path()).unwrap();
+    let error = ResultSet::read(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("live.json") && error.contains("2 rows for 1 runs"), "{error}");
 }
 
 #[test]

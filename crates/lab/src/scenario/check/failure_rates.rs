@@ -99,7 +99,7 @@ mod tests {
         let (message, help) = warning.split_once("\n  write: ").unwrap();
         assert_eq!(
             message,
-            "s.toml:14:1: fault.0 is expected to fail 1.8e-9 times in 20.0 us, the least time of a run, on 32 cables or switches; a run without \
+            "s.toml:14:1: fault.0 is expected to fail 1.8e-9 times in 20 us, the least time of a run, on 32 cables or switches; a run without \
              a failure says nothing about the fault"
         );
         let [warning] = &warnings("per_hour = 4000")[..] else { panic!("one warning") };

@@ -1,8 +1,8 @@
 //! The table of traffic classes: a row for each class under each scheme.
 
+use super::summary::{Head, Summary};
 use crate::groups::{Group, groups};
 use crate::labels::{count, duration};
-use crate::table::{Head, Summary};
 use anabranch_results::{FlowRow, ResultSet, RunRow, Statistic};
 
 /// The class of the compared schemes, whose times and slowdowns are those of the run itself.
@@ -20,7 +20,7 @@ const HEADS: [&str; 7] = [
     "paused\nport time",
 ];
 const NOTE: &str =
-    "-: the messages of a job have no slowdowns, and outside main no FCTs; jobs have their CCT above.";
+    "A dash: the messages of a job have no slowdowns, and outside main no FCTs; jobs have their CCT above.";
 
 /// The rows of the schemes in the order of their first runs, `main` first, with means over the seeds. `None` if the
 /// results have one class only.
