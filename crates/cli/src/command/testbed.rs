@@ -6,12 +6,12 @@ use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json, width};
 use crate::real_packets::{Options, check_run, comparison, documents, run_all};
 use crate::source::Prepared;
-use crate::store::{Item, Store};
+use crate::store::{Item, Pending, Store};
 use crate::{interrupt, record, source};
 use anabranch_results::ResultSet;
 use anabranch_sim::scenario::{Overrides, RunPoint};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Runs a scenario on real packets and in the simulator. Prints and stores both results with their differences. With
 /// `--check` or without a scenario, it only prints what a testbed needs and whether this machine has it.
@@ -36,13 +36,16 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     let placed =
         |point: &RunPoint| check_run(point).map_err(|failure| written.placed(failure, &point.scheme.name));
     prepared.points.iter().try_for_each(placed)?;
+    let item = Item { name: format!("{}-live", prepared.item.name), ..prepared.item.clone() };
+    // A folder that cannot be written is refused before the runs, which take long.
+    let pending = Store::at(&args.folder).begin(&item)?;
     if let Some(folder) = &args.record {
         record::begin(folder, &prepared)?;
     }
     let TestbedArgs { dilation, sockets, limit, .. } = *args;
     let options = Options { dilation, sockets, limit, record: args.record.clone() };
     let mut finished = run_all(&prepared.points, &options);
-    let folder = store(&prepared, &mut finished.set, &args.folder)?;
+    let folder = store(&prepared, &mut finished.set, pending)?;
     let page = folder.map(|folder| folder.join("report.html"));
     if args.json {
         print_json(&json!({
@@ -57,9 +60,9 @@ pub fn testbed(args: &TestbedArgs) -> Result<(), Failure> {
     finished.verdict(prepared.points.len())
 }
 
-/// Stores the finished runs and their page. The name of the folder differs from that of simulated results by `live`.
-/// Returns the folder, or `None` if no run finished.
-fn store(prepared: &Prepared, set: &mut ResultSet, folder: &Path) -> Result<Option<PathBuf>, Failure> {
+/// Stores the finished runs and their page. Returns the folder, or `None` if no run finished. If writing fails, the tables
+/// are printed, so that the results are not lost.
+fn store(prepared: &Prepared, set: &mut ResultSet, pending: Pending) -> Result<Option<PathBuf>, Failure> {
     set.title.clone_from(&prepared.scenario.title);
     set.scenario_toml.clone_from(&prepared.item.toml);
     set.facts = prepared.item.facts.clone();
@@ -67,9 +70,8 @@ fn store(prepared: &Prepared, set: &mut ResultSet, folder: &Path) -> Result<Opti
     if set.runs.is_empty() {
         return Ok(None);
     }
-    let item = Item { name: format!("{}-live", prepared.item.name), ..prepared.item.clone() };
     let html = anabranch_report::html(set, &MadeBy::this().provenance());
-    let written = Store::at(folder).begin(&item)?.finish(set, &html, set.missing.is_empty());
+    let written = pending.finish(set, &html, set.missing.is_empty());
     written.map(Some).inspect_err(|_| note(&tables(set)))
 }
 

@@ -328,6 +328,13 @@ fn what_a_testbed_cannot_do_is_said_with_a_way_out() {
     assert!(large.starts_with("error: large.toml:3:33: reps, seed 1: the fabric has 64 hosts"), "{large}");
     assert!(large.contains("64 hosts") && large.contains("`hosts = 8` in [topology]"), "{large}");
     place.write("hpcc.toml", SCENARIO.replace("\"dcp\"", "\"hpcc\""));
+    place.write("file", "no folder");
+    let no_folder = ["testbed", "s.toml", "--dilation", "100000000", "--sockets", "--out", "file"];
+    let refused = place.run(&no_folder).expect(2).stderr;
+    assert!(
+        refused.contains("results cannot be written there") && !refused.contains("dilation"),
+        "{refused}"
+    );
     let hpcc = place.run(&["testbed", "hpcc.toml", "--sockets"]).expect(2).stderr;
     assert!(hpcc.starts_with("error: hpcc.toml:1:20: hpcc, seed 1: the congestion control reads"), "{hpcc}");
     let hpcc = place.run(&["testbed", "s.toml", "--scheme", "dcp,hpcc", "--sockets"]).expect(2).stderr;
