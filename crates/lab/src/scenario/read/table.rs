@@ -175,6 +175,24 @@ impl<'a> Table<'a> {
         fault(self.file, at, message.into(), Some(help.into()))
     }
 
+    /// Checks that `name`, the value of the key `name`, consists of letters, digits, - and _. An empty name gets the hint
+    /// `instead`.
+    pub(in crate::scenario) fn check_name(
+        &self,
+        of: &str,
+        name: &str,
+        instead: &str,
+    ) -> Result<(), Diagnostic> {
+        let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if !name.is_empty() && name.chars().all(fine) {
+            return Ok(());
+        }
+        let message = format!("a {of}'s name is made of letters, digits, - and _, not {name:?}");
+        let near: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
+        let near = if near.is_empty() { instead } else { &near };
+        Err(self.wrong("name", message, Fix::set("name", format!("{near:?}"))))
+    }
+
     pub(in crate::scenario) fn within(
         &self,
         key: &str,

@@ -51,18 +51,11 @@ const WORDS_OF_GROUPS: [&str; 6] = ["background", "incast", "pipeline", "intra",
 
 /// Checks the name of a class, which is a word of the groups of messages.
 fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if WORDS_OF_GROUPS.contains(&name) {
         let message = format!("{name:?} is a group of messages already, and a class needs a name of its own");
         return Err(table.wrong("name", message, Fix::set("name", format!("\"{name}-class\""))));
     }
-    if !name.is_empty() && name.chars().all(fine) {
-        return Ok(());
-    }
-    let message = format!("the name of a class is made of letters, digits, - and _, not {name:?}");
-    let instead: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
-    let instead = if instead.is_empty() { "storage".to_owned() } else { instead };
-    Err(table.wrong("name", message, Fix::set("name", format!("{instead:?}"))))
+    table.check_name("class", name, "storage")
 }
 
 fn class(

@@ -431,19 +431,19 @@ qps = "3,28-40"
     (
         "[workload]",
         "[[class]]\nname = \"\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
-        r#"perm.toml:9:1: the name of a class is made of letters, digits, - and _, not ""
+        r#"perm.toml:9:1: a class's name is made of letters, digits, - and _, not ""
   write: name = "storage""#,
     ),
     (
         "[workload]",
         "[[class]]\nname = \"storage traffic\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
-        r#"perm.toml:9:1: the name of a class is made of letters, digits, - and _, not "storage traffic"
+        r#"perm.toml:9:1: a class's name is made of letters, digits, - and _, not "storage traffic"
   write: name = "storage-traffic""#,
     ),
     (
         "[workload]",
         "[[class]]\nname = \"main/inter\"\nscheme = \"rocev2\"\nworkload = { kind = \"incast\", bytes = \"8KB\" }\n[workload]",
-        r#"perm.toml:9:1: the name of a class is made of letters, digits, - and _, not "main/inter"
+        r#"perm.toml:9:1: a class's name is made of letters, digits, - and _, not "main/inter"
   write: name = "main-inter""#,
     ),
     (

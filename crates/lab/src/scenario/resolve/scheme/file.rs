@@ -65,7 +65,7 @@ impl Draft {
 
     fn over(table: &Table, base: Option<Draft>) -> Result<Draft, Diagnostic> {
         let name: String = table.need("name")?;
-        check_name(table, &name)?;
+        table.check_name("scheme", &name, "reps-16")?;
         let settings = match table.node("set") {
             Some(node) => key_path::own_settings(&Table::open(table.file, "set", node)?, &name)?,
             None => Vec::new(),
@@ -169,17 +169,6 @@ fn league(table: &Table) -> Result<Vec<String>, Diagnostic> {
             ))
         }
     }
-}
-
-fn check_name(table: &Table, name: &str) -> Result<(), Diagnostic> {
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !name.is_empty() && name.chars().all(fine) {
-        return Ok(());
-    }
-    let message = format!("a scheme's name is made of letters, digits, - and _, not {name:?}");
-    let instead: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
-    let instead = if instead.is_empty() { "reps-16".to_owned() } else { instead };
-    Err(table.wrong("name", message, Fix::set("name", format!("{instead:?}"))))
 }
 
 /// The parts of a complete scheme, without its name.
