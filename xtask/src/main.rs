@@ -60,11 +60,12 @@ fn main() -> ExitCode {
         ["instructions", "--record"] => instructions::record(&root()),
         ["reference"] => reference(),
         #[cfg(feature = "playground")]
-        ["playground"] => playground::build(&root(), playground::PROFILE).map(|page| println!("{}", page.display())),
-        #[cfg(feature = "playground")]
-        ["playground", profile] => playground::build(&root(), profile).map(|page| println!("{}", page.display())),
+        ["playground", ref profile @ ..] if profile.len() < 2 => {
+            let profile = profile.first().unwrap_or(&playground::PROFILE);
+            playground::build(&root(), profile).map(|page| println!("{}", page.display()))
+        }
         #[cfg(not(feature = "playground"))]
-        ["playground"] | ["playground", _] => {
+        ["playground", ..] => {
             return misused("write: cargo run --package xtask --features playground -- playground");
         }
         #[cfg(feature = "book")]

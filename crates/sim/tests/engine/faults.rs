@@ -71,7 +71,7 @@ fn failures_at_a_rate_are_drawn_for_each_seed() {
         per_hour = 72e6
         duration = "5us"
         [limits]
-        max_time = "5ms"
+        max_time = "50ms"
         "#;
     let runs = [1, 3].map(|threads| {
         let control = anabranch_sim::Control { threads, ..Default::default() };
