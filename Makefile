@@ -5,6 +5,8 @@ ANABRANCH := $(TARGET_DIR)/release/anabranch
 # The cargo command that builds the program for test-page and test-python. BUILD="test --workspace --no-run" builds
 # nothing anew after `make test`.
 BUILD := build --package anabranch-cli
+# The profile of the page of the playground: with PLAYGROUND=playground-test it is built sooner and simulates more slowly.
+PLAYGROUND ?=
 PYTHON_TESTS := $(abspath $(TARGET_DIR))/python-tests
 .DEFAULT_GOAL := help
 
@@ -72,7 +74,7 @@ miri: toolchain ## Check every use of memory behind the C library (needs nightly
 
 .PHONY: playground
 playground: toolchain ## Build the simulator in a page, without a server: target/playground.html
-	cargo run --quiet --package xtask --features playground,book -- playground
+	cargo run --quiet --package xtask --features playground,book -- playground $(PLAYGROUND)
 
 .PHONY: book
 book: playground ## Build the book (docs/) as a site: target/book/index.html

@@ -7,7 +7,7 @@
 mod check;
 mod training;
 
-use crate::{cargo, compiler, step};
+use crate::{cargo, compiler, folder_of, step};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -116,8 +116,7 @@ impl Release<'_> {
 
     /// The folder where cargo puts the files that it builds.
     fn built(&self) -> PathBuf {
-        let folder = if self.profile == "dev" { "debug" } else { self.profile };
-        self.cargo_target.join(&self.target).join(folder)
+        self.cargo_target.join(&self.target).join(folder_of(self.profile))
     }
 
     fn command(&self, flag: Option<String>) -> Result<PathBuf> {

@@ -39,7 +39,9 @@ usage: cargo xtask TASK
   instructions     count the instructions per packet-hop of a release build (needs valgrind) against those stored in
                    xtask/instructions.toml; --record stores them anew
   reference        write the pages of docs/reference anew, from the declarations in the code
-  playground       build the simulator in a page: target/playground.html (with the feature playground: make playground)
+  playground [PROFILE]
+                   build the simulator in a page: target/playground.html (with the feature playground: make playground;
+                   with PROFILE playground-test, only to test it)
   book             build docs/ as a site: target/book (with the feature book: make book)
   api              the public interface of proto, sim and the C header against xtask/api; --record writes it anew
   dist [PROFILE]   build a release: target/dist (minutes; with PROFILE dev, only to try the packing: make dist)
@@ -58,9 +60,12 @@ fn main() -> ExitCode {
         ["instructions", "--record"] => instructions::record(&root()),
         ["reference"] => reference(),
         #[cfg(feature = "playground")]
-        ["playground"] => playground::build(&root()).map(|page| println!("{}", page.display())),
+        ["playground", ref profile @ ..] if profile.len() < 2 => {
+            let profile = profile.first().unwrap_or(&playground::PROFILE);
+            playground::build(&root(), profile).map(|page| println!("{}", page.display()))
+        }
         #[cfg(not(feature = "playground"))]
-        ["playground"] => {
+        ["playground", ..] => {
             return misused("write: cargo run --package xtask --features playground -- playground");
         }
         #[cfg(feature = "book")]
@@ -192,6 +197,11 @@ fn step(command: &mut Command) -> Result<()> {
         bail!("`{line}` failed ({status})");
     }
     Ok(())
+}
+
+/// The folder below `target` into which cargo builds with `profile`.
+fn folder_of(profile: &str) -> &str {
+    if profile == "dev" { "debug" } else { profile }
 }
 
 fn is_available(program: &str) -> bool {

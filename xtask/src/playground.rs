@@ -1,7 +1,7 @@
 //! The simulator in a web page: builds it for WebAssembly and puts the module, the editor and the examples into one
 //! file.
 
-use crate::{cargo, step};
+use crate::{cargo, folder_of, step};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use wasm_bindgen_cli_support::Bindgen;
 
 const TARGET: &str = "wasm32-unknown-unknown";
+
+/// The profile in `Cargo.toml` of the page that is published.
+pub const PROFILE: &str = "playground";
 
 /// The scenarios that the page offers. The page shows the first one when it opens. Examples that take minutes or are
 /// searches are left out.
@@ -26,18 +29,20 @@ fn example(root: &Path, name: &str) -> Result<serde_json::Value> {
     Ok(serde_json::json!({ "name": name, "text": text }))
 }
 
-pub fn build(root: &Path) -> Result<PathBuf> {
+/// Writes `target/playground.html` and returns its path. A `profile` other than [`PROFILE`] is built in less time, and
+/// its page simulates more slowly.
+pub fn build(root: &Path, profile: &str) -> Result<PathBuf> {
     let target: PathBuf = MetadataCommand::new().no_deps().current_dir(root).exec()?.target_directory.into();
     step(cargo(root).args([
         "build",
         "--package",
         "anabranch-play",
         "--profile",
-        "playground",
+        profile,
         "--target",
         TARGET,
     ]))?;
-    let built = target.join(TARGET).join("playground/anabranch_play.wasm");
+    let built = target.join(TARGET).join(folder_of(profile)).join("anabranch_play.wasm");
     let mut bound =
         Bindgen::new().input_path(&built).no_modules(true)?.typescript(false).generate_output()?;
     let packed = {

@@ -46,7 +46,7 @@ links = "tor:0/up"
 """
 
 # A scenario in which all uplinks of a ToR are down for the rest of the run, so that some messages cannot finish.
-STUCK = SMALL.replace('duration = "5us"', 'until = "1s"').replace("tor:0/up:0", "tor:0/up")
+STUCK = SMALL.replace('duration = "5us"', 'until = "5ms"').replace("tor:0/up:0", "tor:0/up") + '\n[limits]\nmax_time = "5ms"\n'
 
 JOBS = SMALL.replace('kind = "permutation"\nbytes = "200KB"', 'kind = "collective"\nalgorithm = "allreduce-ring"\nbytes = "1MB"')
 
@@ -92,9 +92,7 @@ def make_pages(program, folder):
         "question": page("question", "find", "question.toml"),
         "figure": page("figure", "reproduce", "reps/figure-4"),
         "index of figures": page("index", "reproduce", "reps/table-1", "dcp/table-3", called="figures-quick.html"),
-        "league": page(
-            "league", "league", "incast", "failing-links", "permutation-4to1", "--seed", "1,2,3", called="league-quick.html"
-        ),
+        "league": page("league", "league", "incast", "failing-links", "--seed", "1,2", called="league-quick.html"),
     }
 
 

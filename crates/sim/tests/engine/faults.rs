@@ -70,6 +70,8 @@ fn failures_at_a_rate_are_drawn_for_each_seed() {
         at = "10us"
         per_hour = 72e6
         duration = "5us"
+        [limits]
+        max_time = "50ms"
         "#;
     let runs = [1, 3].map(|threads| {
         let control = anabranch_sim::Control { threads, ..Default::default() };
