@@ -5,6 +5,7 @@ pub(in crate::scenario) mod curve_budget;
 mod cut_off;
 mod denied_paths;
 mod failure_rates;
+mod idle_nics;
 pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
 mod ignored_pauses;
@@ -26,6 +27,7 @@ pub(in crate::scenario) mod unlike_hosts;
 pub(in crate::scenario) mod windows;
 
 use self::cut_off::CutOff;
+use self::idle_nics::IdleNics;
 use self::idle_nvlink::IdleNvLink;
 use self::ignored_lines::LeftOut;
 use self::ignored_pauses::IgnoredPauses;
@@ -95,6 +97,7 @@ struct Checks {
     left_out: LeftOut,
     unlike: UnlikeHosts,
     idle_nvlink: IdleNvLink,
+    idle_nics: IdleNics,
     nvlink_rates: NvLinkRates,
     other_meaning: OtherMeaning,
     cut_off: CutOff,
@@ -117,6 +120,7 @@ impl Checks {
             self.rare.warnings(origin),
             self.unlike.warnings(origin),
             self.idle_nvlink.warnings(origin),
+            self.idle_nics.warnings(origin),
             self.nvlink_rates.warnings(origin),
             self.other_meaning.warnings(scenario, origin),
             self.cut_off.warnings(origin),
@@ -262,8 +266,9 @@ impl Scenario {
         checks.unlike.look(step.workload, &ground.topology);
         let has_key = step.topology.clos().is_some();
         checks.idle_nvlink.look(step.workload, workload, &ground.topology, has_key);
+        checks.idle_nics.look(step, workload, &ground.topology, self.first_seed());
         checks.nvlink_rates.look(step.topology, step.workload);
-        checks.other_meaning.look(step.topology, step.workload, &ground.topology);
+        checks.other_meaning.look(step.topology, (step.workload, workload), &ground.topology);
         checks.without.look_at_workload(step.workload, workload, step.schemes, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);

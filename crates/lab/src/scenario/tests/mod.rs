@@ -9,6 +9,7 @@ mod cross_dc;
 mod first_steps;
 mod followed;
 mod hpcc;
+mod idle_nics;
 mod json_schemas;
 mod lossless;
 mod mix;
