@@ -140,7 +140,7 @@ impl WithoutChannel {
         let WithoutChannel { channels, idle, all, .. } = self;
         let channels = match is_written {
             true => format!("channels = {channels} leaves"),
-            false => format!("the {channels} channels of a job leave"),
+            false => format!("the {channels} channels, the most, leave"),
         };
         let unit = if self.is_wide { "an NVLink domain" } else { "a server" };
         format!(

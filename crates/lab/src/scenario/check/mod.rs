@@ -23,6 +23,7 @@ mod selector_hints;
 pub(in crate::scenario) mod start_times;
 pub(in crate::scenario) mod timeout_checks;
 pub(in crate::scenario) mod timer_aliasing;
+mod unhit_faults;
 pub(in crate::scenario) mod unlike_hosts;
 pub(in crate::scenario) mod windows;
 
@@ -41,6 +42,7 @@ use self::queue_checks::IdleQueues;
 use self::selector_hints::{for_whole_cables, names_hosts, selector_forms};
 use self::timeout_checks::TooShort;
 use self::timer_aliasing::InStep;
+use self::unhit_faults::UnhitFaults;
 use self::unlike_hosts::UnlikeHosts;
 use self::windows::ShortWindows;
 use crate::scenario::diagnostic::in_workload_file;
@@ -101,6 +103,7 @@ struct Checks {
     nvlink_rates: NvLinkRates,
     other_meaning: OtherMeaning,
     cut_off: CutOff,
+    unhit: UnhitFaults,
     one_port: OnePort,
     rare_failures: BTreeMap<usize, Diagnostic>,
     sparse_spines: Option<Diagnostic>,
@@ -124,6 +127,7 @@ impl Checks {
             self.nvlink_rates.warnings(origin),
             self.other_meaning.warnings(scenario, origin),
             self.cut_off.warnings(origin),
+            self.unhit.warnings(origin),
             self.one_port.warnings(origin),
             self.rare_failures.into_values().collect(),
             self.sparse_spines.into_iter().collect(),
@@ -274,6 +278,8 @@ impl Scenario {
         checks.too_short.look_at_end(soonest);
         let ends = soonest.min(self.limits.max_time);
         checks.cut_off.look(&targets_of, workload, (&ground.topology, &ground.routing), ends, step.schemes);
+        let others = || self.other_workloads(step.workload, &ground.topology);
+        checks.unhit.look(step, &targets_of, workload, (&ground.topology, &ground.routing), others);
         for (i, (fault, targets)) in targets_of.iter().enumerate() {
             let times = [ends, self.limits.max_time];
             let rare = failure_rates::rare((i, fault), targets, &ground.topology, times, &self.origin);
@@ -462,6 +468,14 @@ impl Scenario {
             others.iter().try_for_each(|&seed| build(seed).map(drop))?;
         }
         Ok(workload)
+    }
+
+    /// The workloads of all seeds but the first one, with their seeds.
+    fn other_workloads(&self, spec: &WorkloadSpec, on: &Topology) -> Vec<(u64, Workload)> {
+        let fabric = Fabric::of(on);
+        let text = |name: &str| self.files.get(name).map(String::as_str);
+        let build = |seed: &u64| Some((*seed, anabranch_workload::build(spec, &fabric, *seed, &text).ok()?));
+        self.seeds.iter().skip(1).filter_map(build).collect()
     }
 
     fn find_fault(

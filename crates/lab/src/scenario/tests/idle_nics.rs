@@ -109,7 +109,7 @@ fn channels_are_counted_over_domains_of_several_servers() {
     assert!(warning.contains("channels = 64 leaves 4 of the 76 NICs"), "{warning}");
     let found = warnings(&racks("allreduce-ring", "{}"));
     let [warning] = &found[..] else { panic!("{found:?}") };
-    assert!(warning.contains("the 64 channels of a job leave 4 of the 76 NICs"), "{warning}");
+    assert!(warning.contains("the 64 channels, the most, leave 4 of the 76 NICs"), "{warning}");
     let help = "write: algorithm = \"allreduce-hierarchical\", in which each GPU sends by its NIC; more than 64 channels \
                 are not possible, and a domain has 72 NICs";
     assert!(warning.ends_with(help), "{warning}");

@@ -22,6 +22,7 @@ mod registry;
 mod settings;
 mod setups;
 mod trimming;
+mod unhit_faults;
 mod windows;
 mod workloads;
 
