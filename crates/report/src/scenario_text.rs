@@ -41,6 +41,7 @@ fn facts_of(text: &str) -> ScenarioFacts {
                 placement: word("placement"),
                 connections: number(of("workload").and_then(|workload| workload.get("connections"))),
                 nvlink: of("workload").is_some_and(|workload| workload.get("server").is_some()),
+                channels: number(of("workload").and_then(|workload| workload.get("server")?.get("channels"))),
             },
             hosts: number(of("topology").and_then(|topology| topology.get("hosts"))),
             hosts_per_tor: number(

@@ -42,15 +42,17 @@ pub(crate) fn alltoall_concurrency(set: &ResultSet, points: &[PointFacts]) -> Op
 }
 
 /// A note that a ring whose ranks are in host order puts little load on a fabric. Only one host of each ToR sends to
-/// another ToR, so neither oversubscription nor hashing matters. There is no note for other jobs or placements. There
-/// is also no note if each host has its own ToR, or if all hosts share one ToR.
+/// another ToR, so neither oversubscription nor hashing matters. There is no note for other jobs or placements, nor for
+/// several channels, each of which sends from a host of its own. There is also no note if each host has its own ToR, or
+/// if all hosts share one ToR.
 pub(crate) fn ring_in_host_order(points: &[PointFacts]) -> Option<String> {
     let of_tor = |point: &PointFacts| {
         let algorithm = point.workload.algorithm.as_deref();
         let is_ring = algorithm.is_some_and(|algorithm| algorithm.ends_with("-ring"));
         let (hosts, of_tor) = (point.hosts?, point.hosts_per_tor?);
         let is_in_order = point.workload.placement.as_deref() == Some("blocks");
-        (is_ring && is_in_order && of_tor > 1 && hosts > of_tor).then_some(i64::from(of_tor))
+        let is_one = point.workload.channels.is_none_or(|channels| channels == 1);
+        (is_ring && is_in_order && is_one && of_tor > 1 && hosts > of_tor).then_some(i64::from(of_tor))
     };
     let (of_tor, at) = number_at_points(points, of_tor)?;
     let begin = match at.strip_suffix("each") {
@@ -231,7 +233,11 @@ mod tests {
         set_scenario(&mut set, scenario(ring, 8));
         let texts = ring_in_host_order(&set).unwrap();
         assert!(texts.contains("one of the 8 hosts of a ToR") && texts.contains("\"random\""), "{texts}");
+        let channels = |number: u32| format!("{ring}[workload.server]\nchannels = {number}\n");
+        set_scenario(&mut set, scenario(&channels(1), 8));
+        assert!(ring_in_host_order(&set).is_some());
         for (rest, of_tor) in [
+            (&*channels(8), 8),
             (ring, 1),
             (ring, 32),
             ("algorithm = \"alltoall\"\nplacement = \"blocks\"\n", 8),

@@ -125,6 +125,9 @@ pub struct WorkloadFacts {
     /// Whether ranks of a server reach each other over NVLink.
     #[serde(default)]
     pub nvlink: bool,
+    /// The number of channels among which a collective on servers is divided; `None` if it knows nothing of servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels: Option<u32>,
 }
 
 /// The facts about a fault.

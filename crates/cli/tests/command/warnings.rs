@@ -49,7 +49,9 @@ fn a_fault_that_no_packet_met() {
     let idle = edited("kind = \"permutation\"\nbytes = \"100KB\"", one);
     let fault = "[[fault]]\nkind = \"rate\"\nlinks = \"host:3\"\nrate = \"1Gbps\"\n";
     let says = "reps, ops: fault.0 (rate host:3) met no packet: it lost, refused or slowed none";
-    let values = warned(&format!("{idle}{fault}"), &[says]);
+    let beforehand = "fault.0 (rate host:3) hits nothing: no packet of this workload gets there; write: links = \"host:0\", which \
+                      packets cross";
+    let values = warned(&format!("{idle}{fault}"), &[beforehand, says]);
     let warning = serde_json::json!({ "kind": "fault-without-packets", "fault": 0, "on": "rate host:3" });
     let of = |scheme: &str| serde_json::json!({ "scheme": scheme, "runs": 1, "of_runs": 1 });
     assert_eq!(values[0]["warning"], warning);

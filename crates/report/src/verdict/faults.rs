@@ -111,7 +111,9 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
     let links = faults().find_map(|fault| Some((fault.links.first()?, fault.links.len())));
     let of_file = links.is_some_and(|(first, _)| first.starts_with("error-rate:"));
     let wider = match links {
-        None if faults().any(|fault| !fault.switches.is_empty()) => "more switches".to_owned(),
+        None if faults().any(|fault| !fault.switches.is_empty()) => {
+            "more or other switches (`anabranch check` names faults that hit nothing)".to_owned()
+        }
         Some(_) if of_file => "a higher error rate in the topology's file, on more links".to_owned(),
         Some(_) if faults().any(|fault| ["slow-receiver", "pause-storm"].contains(&&*fault.kind)) => {
             "more hosts (`hosts = \"host-links:4\"` in [[fault]])".to_owned()
@@ -130,7 +132,10 @@ pub(super) fn hint_to_hit_more(set: &ResultSet) -> String {
         false => "",
     };
     let placement = set.facts.points.first().and_then(|point| point.workload.placement.as_deref());
-    let in_order = placement == Some("blocks");
+    // Between GPUs of different rails packets go over NVLink first, wherever the ranks are.
+    let keeps_rail =
+        set.facts.points.first().is_some_and(|point| point.workload.nvlink && point.hosts_per_tor.is_none());
+    let in_order = placement == Some("blocks") && !keeps_rail;
     let spread =
         if in_order { ", ranks on other hosts (`placement = \"random\"` in [workload])" } else { "" };
     let earlier = if late.is_empty() { "" } else { ", an earlier `at`" };

@@ -400,7 +400,16 @@ fn what_no_fault_hit_is_said_with_what_to_write() {
          messages or more seeds."
     );
     set_scenario(&mut hit, "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:0\"\n");
-    assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
+    assert!(last(&hit).contains("hit more: more or other switches (`anabranch check` names faults that hit nothing), longer messages"), "{}", last(&hit));
+    set_scenario(
+        &mut hit,
+        "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:0\"\n\n[workload]\nplacement = \"blocks\"\n[workload.server]\nchannels = 8\n",
+    );
+    assert!(
+        !last(&hit).contains("placement"),
+        "GPUs of a rail send to each other, wherever they are: {}",
+        last(&hit)
+    );
     set_scenario(&mut hit, "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n");
     assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
     // A fault that begins after the end of the run affects nothing, however many links it has.

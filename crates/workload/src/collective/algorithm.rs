@@ -160,6 +160,21 @@ impl Algorithm {
         self == Algorithm::AllreduceNccl
     }
 
+    /// Whether the data is divided among the channels of a [`Layout`](super::Layout).
+    pub fn has_channels(self) -> bool {
+        use Algorithm::{AllgatherRing, AllreduceDoubleBinaryTree, AllreduceNccl, AllreduceRing};
+        use Algorithm::{BroadcastRing, ReducescatterRing};
+        matches!(
+            self,
+            AllreduceRing
+                | AllgatherRing
+                | ReducescatterRing
+                | BroadcastRing
+                | AllreduceDoubleBinaryTree
+                | AllreduceNccl
+        )
+    }
+
     /// The bus bandwidth of nccl-tests divided by the algorithm bandwidth, among `ranks` ranks. This factor is defined
     /// so that the bus bandwidth of a collective is limited by the rate of the links, whatever the number of ranks.
     pub fn bus_factor(self, ranks: u32) -> f64 {

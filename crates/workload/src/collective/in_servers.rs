@@ -1,11 +1,11 @@
 //! Collectives among ranks in servers: transfers over NVLink and messages over the network.
 
 use super::plan::Plan;
-use super::server::{Ranks, Transfer};
+use super::server::{Ranks, Transfer, Way};
 use super::{CollectiveSpec, Layout, Pace};
 use crate::{Done, Fabric, Job, MAX_MESSAGES, Step, Workload, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Duration, GateId, Problem, Time};
-use std::collections::BTreeMap;
+use anabranch_base::{Duration, GateId, HostId, Problem, Time};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub(super) fn build(
@@ -48,6 +48,24 @@ pub(super) fn build(
         });
     }
     builder.build()
+}
+
+/// The NICs that the channels of jobs with these ranks use.
+pub(super) fn nics(spec: &CollectiveSpec, groups: &[Vec<u32>], fabric: &Fabric) -> Option<BTreeSet<HostId>> {
+    let mut nics = BTreeSet::new();
+    for group in groups {
+        let ranks = Ranks::new(group, spec.server, fabric).ok()?;
+        let layout = ranks.layout(0..group.len() as u32);
+        let algorithm = spec.chosen(&layout).map_or(spec.algorithm, |(algorithm, _)| algorithm);
+        for [src, dst] in algorithm.edges(&layout)? {
+            match ranks.way(src, dst) {
+                Way::NvLink => {}
+                Way::Relay(relay) => nics.extend([ranks.host(relay), ranks.host(dst)]),
+                Way::Network => nics.extend([ranks.host(src), ranks.host(dst)]),
+            }
+        }
+    }
+    Some(nics)
 }
 
 impl Plan {

@@ -402,20 +402,44 @@ fn check_groups(groups: &[Vec<u32>], (hosts, places): (u32, &str)) -> Result<(),
     Ok(())
 }
 
+/// The hosts or GPUs of each job. `fabric` has GPUs if these are the ranks.
+fn groups_of(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result<Vec<Vec<u32>>, WorkloadError> {
+    spec.check(fabric.hosts)?;
+    match &spec.members {
+        Members::Groups { groups } => Ok(groups.clone()),
+        Members::Placed { ranks, jobs, placement } => {
+            place::place_all(*placement, *ranks, *jobs, fabric, seed)
+        }
+    }
+}
+
+fn of_gpus(spec: &CollectiveSpec, fabric: &Fabric) -> Result<Option<Fabric>, WorkloadError> {
+    match spec.server {
+        Some(ServerSpec { ranks: None, .. }) => fabric.of_gpus().map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The NICs that the rings and trees of `spec` use if they have `channels` channels. `None` for algorithms whose NICs do
+/// not depend on the number of channels, for ranks without servers, and for a `spec` that cannot be built.
+pub fn nics_of_channels(
+    spec: &CollectiveSpec,
+    channels: u32,
+    fabric: &Fabric,
+    seed: u64,
+) -> Option<BTreeSet<HostId>> {
+    let of_gpus = of_gpus(spec, fabric).ok()?;
+    let fabric = of_gpus.as_ref().unwrap_or(fabric);
+    let groups = groups_of(spec, fabric, seed).ok()?;
+    let server = Some(ServerSpec { channels: Some(channels), ..spec.server? });
+    in_servers::nics(&CollectiveSpec { server, ..spec.clone() }, &groups, fabric)
+}
+
 /// Builds the workload of `spec`. The seed determines random placement and jitter.
 pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result<Workload, WorkloadError> {
-    let of_gpus = match spec.server {
-        Some(ServerSpec { ranks: None, .. }) => Some(fabric.of_gpus()?),
-        _ => None,
-    };
+    let of_gpus = of_gpus(spec, fabric)?;
     let fabric = of_gpus.as_ref().unwrap_or(fabric);
-    spec.check(fabric.hosts)?;
-    let groups = match &spec.members {
-        Members::Groups { groups } => groups.clone(),
-        Members::Placed { ranks, jobs, placement } => {
-            place::place_all(*placement, *ranks, *jobs, fabric, seed)?
-        }
-    };
+    let groups = groups_of(spec, fabric, seed)?;
     if spec.server.is_some() {
         return in_servers::build(spec, groups, fabric, seed);
     }

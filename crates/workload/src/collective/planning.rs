@@ -57,6 +57,35 @@ impl Algorithm {
         }
     }
 
+    /// The ranks that send to each other in the rings or trees of all channels, sender first. `None` for an algorithm
+    /// without rings and trees.
+    pub(super) fn edges(self, layout: &Layout) -> Option<Vec<[u32; 2]>> {
+        let mut edges = Vec::new();
+        for channel in 0..layout.channels() {
+            match self {
+                Algorithm::AllreduceDoubleBinaryTree => {
+                    for (child, parent) in (0..).zip(layout.trees(channel).into_iter().flatten()) {
+                        let child = child % layout.ranks();
+                        edges
+                            .extend(parent.into_iter().flat_map(|parent| [[child, parent], [parent, child]]));
+                    }
+                }
+                Algorithm::AllreduceRing
+                | Algorithm::AllgatherRing
+                | Algorithm::ReducescatterRing
+                | Algorithm::BroadcastRing => {
+                    let ring = layout.ring(channel);
+                    let ends_at_root = self == Algorithm::BroadcastRing;
+                    let after = ring.iter().cycle().skip(1);
+                    let pairs = ring.iter().zip(after).map(|(src, dst)| [*src, *dst]);
+                    edges.extend(pairs.filter(|[_, dst]| !(ends_at_root && *dst == 0)));
+                }
+                _ => return None,
+            }
+        }
+        Some(edges)
+    }
+
     /// The number of messages of [`Algorithm::plan`].
     pub fn messages(self, ranks: u32, bytes: u64, chunk: u64) -> u64 {
         self.messages_in(&Layout::flat(ranks), bytes, chunk)

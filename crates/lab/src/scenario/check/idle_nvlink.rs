@@ -1,14 +1,13 @@
 //! Warnings about NVLinks that a workload does not use because it has no `server` or that a topology of servers lacks,
-//! about NVLink switches that can reduce but that the workload's algorithm does not use, about collectives that use
-//! NVLink alone, and about NICs that no channel of a collective uses.
+//! about NVLink switches that can reduce but that the workload's algorithm does not use, and about collectives that use
+//! NVLink alone.
 
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Bytes, Diagnostic, HostId, Rate};
-use anabranch_fabric::{Servers, Topology};
+use anabranch_fabric::Topology;
 use anabranch_workload::collective::{Algorithm, CollectiveSpec, Members, Operation};
 use anabranch_workload::{Job, Message, TraceSpec, Workload, WorkloadSpec};
-use std::collections::BTreeSet;
 
 /// The rates of the NICs of servers with A100 and H100, each with the rate of a GPU's NVLinks in one direction.
 const NVLINK_BESIDE: [(Rate, Rate); 2] =
@@ -20,7 +19,6 @@ const NVLINK_OF_B200: Rate = Rate::from_gbps(7_200);
 #[derive(Default)]
 pub(in crate::scenario) struct IdleNvLink {
     links: Option<IdleLinks>,
-    nics: Option<IdleNics>,
     switches: Option<IdleSwitches>,
     /// Whether no collective so far sends packets, since all ranks are in one NVLink domain. None without collectives.
     without_packets: Option<bool>,
@@ -37,40 +35,6 @@ struct IdleLinks {
     rate: Rate,
     /// Whether the topology has NVLinks. Otherwise, `rate` is that of NVLinks that suit its NICs.
     given: bool,
-}
-
-/// A collective some of whose servers' NICs carry nothing, since it has fewer channels than a server has NICs.
-struct IdleNics {
-    channels: u32,
-    idle: usize,
-    all: usize,
-    rails: u32,
-}
-
-impl IdleNics {
-    fn of(spec: &WorkloadSpec, workload: &Workload, servers: &Servers) -> Option<IdleNics> {
-        let WorkloadSpec::Collective(job) = spec else { return None };
-        let server = job.server.filter(|server| server.ranks.is_none())?;
-        let (channels, rails) = (server.channels?, servers.nics_of_domain());
-        if channels >= rails {
-            return None;
-        }
-        let used: BTreeSet<HostId> = workload.qps.iter().flat_map(|qp| [qp.src, qp.dst]).collect();
-        let of_job: BTreeSet<u32> = used.iter().filter_map(|host| servers.server_of(*host)).collect();
-        let all: usize = of_job.iter().map(|server| servers.nics_of(*server).len()).sum();
-        let idle = all.saturating_sub(used.len());
-        (idle > 0).then_some(IdleNics { channels, idle, all, rails })
-    }
-
-    fn warning(self, origin: &Origin) -> Diagnostic {
-        let IdleNics { channels, idle, all, rails } = self;
-        let message = format!(
-            "channels = {channels} leaves {idle} of the {all} NICs of the job's servers without a packet: each channel \
-             enters and leaves a server by one NIC"
-        );
-        let help = format!("channels = {rails}, one for each NIC, or no channels");
-        fault(&origin.file, origin.place("workload.server.channels"), message, Some(help.into()))
-    }
 }
 
 /// The rate of NVLinks that are usual beside the NICs of `on`.
@@ -129,9 +93,6 @@ impl IdleNvLink {
         }
         self.look_for_packets(spec, workload, on);
         let Some(servers) = &on.servers else { return };
-        if self.nics.is_none() {
-            self.nics = IdleNics::of(spec, workload, servers);
-        }
         // Topologies from files have their NVLinks from there.
         if servers.nvlink.is_none() && !has_key {
             return;
@@ -246,8 +207,7 @@ impl IdleNvLink {
             };
             fault(&origin.file, origin.place(&key), message, Some(help.into()))
         };
-        let nics = self.nics.map(|nics| nics.warning(origin));
-        let others = self.switches.map(of_switches).into_iter().chain(without_packets).chain(nics);
+        let others = self.switches.map(of_switches).into_iter().chain(without_packets);
         self.links.map(warning).into_iter().chain(others).collect()
     }
 }
@@ -365,27 +325,6 @@ mod tests {
         let scenario = read("s.toml", &many, &NoFiles, &Overrides::default()).unwrap();
         assert!(scenario.check().unwrap().is_empty(), "a sixteenth of the data stays in a server");
         assert_eq!(warnings("nics = 1", ring), [""; 0], "one NIC in a server");
-    }
-
-    #[test]
-    fn nics_that_no_channel_uses_are_warned_of() {
-        let ring = |server: &str| {
-            format!(
-                "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"16MB\"\nserver = {server}"
-            )
-        };
-        let nvlink = "nvlink = \"3600Gbps\"";
-        let [warning] = &warnings(nvlink, &ring("{ channels = 3 }"))[..] else { panic!("one warning") };
-        assert_eq!(
-            warning,
-            "s.toml:12:12: channels = 3 leaves 10 of the 16 NICs of the job's servers without a packet: each channel enters and \
-             leaves a server by one NIC\n  write: channels = 8, one for each NIC, or no channels"
-        );
-        for server in ["{}", "{ channels = 8 }", "{ channels = 16 }"] {
-            assert_eq!(warnings(nvlink, &ring(server)), [""; 0], "{server}");
-        }
-        let all = ring("{ channels = 3 }").replace("allreduce-ring", "alltoall");
-        assert_eq!(warnings(nvlink, &all), [""; 0], "an AllToAll uses all NICs");
     }
 
     #[test]

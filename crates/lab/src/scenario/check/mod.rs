@@ -5,6 +5,7 @@ pub(in crate::scenario) mod curve_budget;
 mod cut_off;
 mod denied_paths;
 mod failure_rates;
+mod idle_nics;
 pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
 mod ignored_pauses;
@@ -22,10 +23,12 @@ mod selector_hints;
 pub(in crate::scenario) mod start_times;
 pub(in crate::scenario) mod timeout_checks;
 pub(in crate::scenario) mod timer_aliasing;
+mod unhit_faults;
 pub(in crate::scenario) mod unlike_hosts;
 pub(in crate::scenario) mod windows;
 
 use self::cut_off::CutOff;
+use self::idle_nics::IdleNics;
 use self::idle_nvlink::IdleNvLink;
 use self::ignored_lines::LeftOut;
 use self::ignored_pauses::IgnoredPauses;
@@ -39,6 +42,7 @@ use self::queue_checks::IdleQueues;
 use self::selector_hints::{for_whole_cables, names_hosts, selector_forms};
 use self::timeout_checks::TooShort;
 use self::timer_aliasing::InStep;
+use self::unhit_faults::UnhitFaults;
 use self::unlike_hosts::UnlikeHosts;
 use self::windows::ShortWindows;
 use crate::scenario::diagnostic::in_workload_file;
@@ -95,9 +99,11 @@ struct Checks {
     left_out: LeftOut,
     unlike: UnlikeHosts,
     idle_nvlink: IdleNvLink,
+    idle_nics: IdleNics,
     nvlink_rates: NvLinkRates,
     other_meaning: OtherMeaning,
     cut_off: CutOff,
+    unhit: UnhitFaults,
     one_port: OnePort,
     rare_failures: BTreeMap<usize, Diagnostic>,
     sparse_spines: Option<Diagnostic>,
@@ -117,9 +123,11 @@ impl Checks {
             self.rare.warnings(origin),
             self.unlike.warnings(origin),
             self.idle_nvlink.warnings(origin),
+            self.idle_nics.warnings(origin),
             self.nvlink_rates.warnings(origin),
             self.other_meaning.warnings(scenario, origin),
             self.cut_off.warnings(origin),
+            self.unhit.warnings(origin),
             self.one_port.warnings(origin),
             self.rare_failures.into_values().collect(),
             self.sparse_spines.into_iter().collect(),
@@ -262,13 +270,16 @@ impl Scenario {
         checks.unlike.look(step.workload, &ground.topology);
         let has_key = step.topology.clos().is_some();
         checks.idle_nvlink.look(step.workload, workload, &ground.topology, has_key);
+        checks.idle_nics.look(step, workload, &ground.topology, self.first_seed());
         checks.nvlink_rates.look(step.topology, step.workload);
-        checks.other_meaning.look(step.topology, step.workload, &ground.topology);
+        checks.other_meaning.look(step.topology, (step.workload, workload), &ground.topology);
         checks.without.look_at_workload(step.workload, workload, step.schemes, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
         checks.too_short.look_at_end(soonest);
         let ends = soonest.min(self.limits.max_time);
         checks.cut_off.look(&targets_of, workload, (&ground.topology, &ground.routing), ends, step.schemes);
+        let others = || self.other_workloads(step.workload, &ground.topology);
+        checks.unhit.look(step, &targets_of, workload, (&ground.topology, &ground.routing), others);
         for (i, (fault, targets)) in targets_of.iter().enumerate() {
             let times = [ends, self.limits.max_time];
             let rare = failure_rates::rare((i, fault), targets, &ground.topology, times, &self.origin);
@@ -457,6 +468,14 @@ impl Scenario {
             others.iter().try_for_each(|&seed| build(seed).map(drop))?;
         }
         Ok(workload)
+    }
+
+    /// The workloads of all seeds but the first one, with their seeds.
+    fn other_workloads(&self, spec: &WorkloadSpec, on: &Topology) -> Vec<(u64, Workload)> {
+        let fabric = Fabric::of(on);
+        let text = |name: &str| self.files.get(name).map(String::as_str);
+        let build = |seed: &u64| Some((*seed, anabranch_workload::build(spec, &fabric, *seed, &text).ok()?));
+        self.seeds.iter().skip(1).filter_map(build).collect()
     }
 
     fn find_fault(

@@ -1,5 +1,6 @@
 //! Warnings about valid values that most likely mean something else than their author thinks: servers of a job beside
-//! those of the topology, GPUs of a server that are those of all, and a largest size that no test of a sweep has.
+//! those of the topology or with a last one that is not full, GPUs of a server that are those of all, and a largest size
+//! that no test of a sweep has.
 
 use crate::scenario::expand::nccl_sweep;
 use crate::scenario::expand::resolved::Scenario;
@@ -8,7 +9,8 @@ use crate::scenario::read::table::fault;
 use crate::scenario::resolve::fabric_values::NVLINK_OF_DATA_SHEETS;
 use anabranch_base::{Diagnostic, Fix, Rate};
 use anabranch_fabric::{Topology, TopologySpec};
-use anabranch_workload::{ServerSpec, WorkloadSpec};
+use anabranch_workload::collective::{CollectiveSpec, Members};
+use anabranch_workload::{Job, ServerSpec, Workload, WorkloadSpec};
 use std::collections::BTreeMap;
 
 /// The largest number of GPUs of a server that share NICs, in servers that are built.
@@ -22,7 +24,12 @@ const MOST_OF_DOMAIN: u32 = 72;
 pub(in crate::scenario) struct OtherMeaning(BTreeMap<String, (String, Fix)>);
 
 impl OtherMeaning {
-    pub(in crate::scenario) fn look(&mut self, spec: &TopologySpec, workload: &WorkloadSpec, on: &Topology) {
+    pub(in crate::scenario) fn look(
+        &mut self,
+        spec: &TopologySpec,
+        (workload, built): (&WorkloadSpec, &Workload),
+        on: &Topology,
+    ) {
         if let Some((_, clos)) = spec.clos()
             && clos.gpus > MOST_GPUS.max(clos.nics)
         {
@@ -40,6 +47,7 @@ impl OtherMeaning {
             self.add("topology.gpus".to_owned(), message, help.into());
         }
         self.look_at_domain(spec);
+        self.look_at_last_servers(workload, &built.jobs);
         match workload {
             WorkloadSpec::Collective(job) => self.look_at_server("workload", job.server, on),
             WorkloadSpec::Trace(job) => self.look_at_server("workload", job.server, on),
@@ -73,6 +81,44 @@ impl OtherMeaning {
                 ),
             };
             self.add("topology.nvlink_domain".to_owned(), message, help.into());
+        }
+    }
+
+    /// A job whose ranks do not divide into servers has a last one with fewer.
+    fn look_at_last_servers(&mut self, workload: &WorkloadSpec, jobs: &[Job]) {
+        let each: Vec<(String, Option<ServerSpec>)> = match workload {
+            WorkloadSpec::Collective(job) => vec![("workload".to_owned(), job.server); jobs.len()],
+            WorkloadSpec::Trace(job) => vec![("workload".to_owned(), job.server); jobs.len()],
+            WorkloadSpec::Jobs { job } => (0..)
+                .zip(job)
+                .map(|(number, job): (u32, _)| (format!("workload.job.{number}"), job.server))
+                .collect(),
+            _ => return,
+        };
+        for (job, (path, server)) in jobs.iter().zip(each) {
+            let all = job.hosts.len() as u32;
+            let Some(ranks) = server.and_then(|server| server.ranks) else { continue };
+            if all <= ranks || all.is_multiple_of(ranks) {
+                continue;
+            }
+            let (whole, rest) = (all / ranks, all % ranks);
+            let servers = if whole == 1 { "one server" } else { &format!("{whole} servers") };
+            let message = format!("the {all} ranks of the job are {servers} of {ranks} and one of {rest}");
+            let divisor =
+                nearest_divisor(all, ranks).map(|near| format!("ranks = {near}, which divides {all}"));
+            let full = match workload {
+                WorkloadSpec::Collective(CollectiveSpec { members: Members::Placed { .. }, .. }) => {
+                    Some(format!("ranks = {} below [workload], for full servers only", all - rest))
+                }
+                WorkloadSpec::Collective(_) => {
+                    Some(format!("groups of {} ranks, for full servers only", all - rest))
+                }
+                _ => None,
+            };
+            let help: Vec<String> = divisor.into_iter().chain(full).collect();
+            let help =
+                if help.is_empty() { format!("a job of {} ranks", all - rest) } else { help.join("; or ") };
+            self.add(format!("{path}.server.ranks"), message, help.into());
         }
     }
 
@@ -128,4 +174,10 @@ impl OtherMeaning {
             found.map(|(path, (message, fix))| fault(&origin.file, origin.place(&path), message, Some(fix)));
         warnings.chain(nccl_sweep::left_out(origin)).collect()
     }
+}
+
+/// The divisor of `all` that is nearest to `number`, from 2 on and below `all`; the larger one of two.
+fn nearest_divisor(all: u32, number: u32) -> Option<u32> {
+    let divisors = (2..=all / 2).filter(|divisor| all.is_multiple_of(*divisor));
+    divisors.min_by_key(|divisor| (divisor.abs_diff(number), std::cmp::Reverse(*divisor)))
 }

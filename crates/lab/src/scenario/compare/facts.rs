@@ -54,13 +54,15 @@ fn as_toml(spec: &impl serde::Serialize) -> Value {
 
 fn workload(spec: &Value) -> WorkloadFacts {
     let word = |key: &str| spec.get(key).and_then(Value::as_str).map(str::to_owned);
-    let connections = spec.get("connections").and_then(Value::as_integer);
+    let number = |value: Option<&Value>| u32::try_from(value?.as_integer()?).ok();
+    let server = spec.get("server");
     WorkloadFacts {
         kind: word("kind").unwrap_or_default(),
         algorithm: word("algorithm"),
         placement: word("placement"),
-        connections: connections.and_then(|number| u32::try_from(number).ok()),
-        nvlink: spec.get("server").is_some(),
+        connections: number(spec.get("connections")),
+        nvlink: server.is_some(),
+        channels: number(server.and_then(|server| server.get("channels"))),
     }
 }
 

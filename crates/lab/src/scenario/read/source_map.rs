@@ -92,6 +92,19 @@ impl Origin {
         )
     }
 
+    /// Whether the scenario itself gives the value at a path such as `workload.server`, in its table or in `[sweep]`.
+    pub(in crate::scenario) fn is_written(&self, path: &str) -> bool {
+        let names = [path.to_owned()];
+        let mut node = Some(&self.root);
+        for key in path.split('.') {
+            node = match node.map(|node| &node.item) {
+                Some(Item::Table(fields)) => fields.get(key),
+                _ => None,
+            };
+        }
+        node.is_some() || self.section("sweep").is_some_and(|sweep| find_swept(sweep, &names).is_some())
+    }
+
     /// The place at which `[set]`, `[sweep]` or `[find]` sets a parameter of a scheme, and the parameter's name as
     /// written. If none of them does, the place is the first one that exists among these: the settings of the
     /// parameters in `blamed`, the setting of the table that contains the parameter, `[set]`, `[[scheme]]` and

@@ -18,6 +18,7 @@ struct TopologyServers {
     has_keys: bool,
     /// The number of NICs of the NVLink domain with the most NICs.
     nics: u32,
+    nics_of_server: u32,
     nvlink: Option<NvLink>,
 }
 
@@ -26,7 +27,8 @@ impl TopologyServers {
         if let Some((_, spec)) = topology.clos() {
             let (gpus, nvlink) = (spec.servers.saturating_mul(spec.gpus), spec.nvlink_of_gpu());
             let nics = spec.nics.saturating_mul(spec.nvlink_domain);
-            return Ok(Some(TopologyServers { gpus, of_each: spec.gpus, has_keys: true, nics, nvlink }));
+            let (of_each, nics_of_server) = (spec.gpus, spec.nics);
+            return Ok(Some(TopologyServers { gpus, of_each, has_keys: true, nics, nics_of_server, nvlink }));
         }
         if !matches!(topology, TopologySpec::Registered(_) | TopologySpec::Graph { .. }) {
             return Ok(None);
@@ -39,6 +41,7 @@ impl TopologyServers {
             of_each: servers.gpus() / servers.count().max(1),
             has_keys: false,
             nics: servers.nics_of_domain(),
+            nics_of_server: u32::from(servers.rails()),
             nvlink: servers.nvlink,
         }))
     }
@@ -56,7 +59,8 @@ fn without(table: &Table, left_out: &[&str], link: Option<&str>) -> String {
 fn only_without_gpus(table: &Table, servers: Option<TopologyServers>) -> Result<(), Diagnostic> {
     let names = ["gpus", "ngpus", "num_gpus", "gpus_per_server", "gpus_per_node"];
     let written = names.iter().find_map(|name| Some((*name, table.node(name)?)));
-    let (Some(TopologyServers { of_each, has_keys, nvlink, .. }), Some((key, node))) = (servers, written)
+    let (Some(TopologyServers { of_each, has_keys, nics_of_server, nvlink, .. }), Some((key, node))) =
+        (servers, written)
     else {
         return Ok(());
     };
@@ -69,7 +73,10 @@ fn only_without_gpus(table: &Table, servers: Option<TopologyServers>) -> Result<
     let server = without(table, &left_out, link);
     let help = match node.value().as_integer() {
         Some(gpus) if has_keys && gpus != i64::from(of_each) => {
-            format!("{server}, and gpus = {gpus} below [topology]")
+            // A GPU uses one NIC.
+            let nics =
+                if gpus < i64::from(nics_of_server) { format!(" and nics = {gpus}") } else { String::new() };
+            format!("{server}, and gpus = {gpus}{nics} below [topology]")
         }
         _ => server,
     };

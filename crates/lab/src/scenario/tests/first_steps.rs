@@ -32,9 +32,9 @@ fn servers_of_a_job_are_those_of_the_topology() {
     assert_eq!(correction(&job(NVLINK, "{ ranks = 8 }")), "server = {}");
     assert_eq!(warnings(&job(NVLINK, "{}")), [""; 0]);
     assert_eq!(correction(&job(NVLINK, "{ gpus = 8, pxn = false }")), "server = { pxn = false }");
-    let four = "server = {}, and gpus = 4 below [topology]";
+    let four = "server = {}, and gpus = 4 and nics = 4 below [topology]";
     assert_eq!(correction(&job(NVLINK, "{ gpus = 4 }")), four);
-    assert_eq!(warnings(&job(&format!("{NVLINK}\ngpus = 4"), "{}")), [""; 0]);
+    assert_eq!(warnings(&job(&format!("{NVLINK}\ngpus = 4\nnics = 4"), "{}")), [""; 0]);
     let with_link = "server = { link = \"3600Gbps\" }";
     for without in ["{ gpus = 8 }", "{ ranks = 8 }"] {
         assert_eq!(correction(&job("", without)), with_link);

@@ -9,6 +9,7 @@ mod cross_dc;
 mod first_steps;
 mod followed;
 mod hpcc;
+mod idle_nics;
 mod json_schemas;
 mod lossless;
 mod mix;
@@ -21,6 +22,7 @@ mod registry;
 mod settings;
 mod setups;
 mod trimming;
+mod unhit_faults;
 mod windows;
 mod workloads;
 
