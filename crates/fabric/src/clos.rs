@@ -6,6 +6,8 @@
 
 mod check;
 mod defaults;
+mod fitting;
+mod sparse;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,7 @@
 //! Defaults for the numbers of a Clos network that a scenario leaves out.
 
 use super::check::{MOST_CORES_TRIED, check, check_counts, check_groups, check_links_up, check_spines};
+use super::fitting::with_what_fits;
 use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
 use crate::error::TopologyError;
 use anabranch_base::{Duration, Problem, Rate};
@@ -108,6 +109,11 @@ impl ClosInput {
 /// # Errors
 /// Numbers that are out of range or contradict each other, or that do not result in a whole number of links.
 pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
+    resolve(kind, input).map_err(|error| with_what_fits(kind, input, error))
+}
+
+/// [`clos_defaults`], but with fixes that are not verified.
+pub(super) fn resolve(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
     let mut spec = given(kind, input);
     spec.segment = input.segment.unwrap_or_else(|| segment(kind, input, &spec));
     check_counts(&spec)?;
@@ -123,7 +129,7 @@ pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, Topo
 }
 
 /// The numbers that do not depend on the size of the network. The other numbers are 0.
-fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
+pub(super) fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
     let nics = input.nics.unwrap_or(8);
     let uplink = input.uplink.unwrap_or_else(|| usual_uplink(kind, input));
     ClosSpec {
@@ -204,7 +210,7 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
 /// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do not
 /// exceed a limit. If no divisor gives as few segments as the limit permits, the segments have as many servers as the
 /// limit permits, and the last segment is not full.
-fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
+pub(super) fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
         (ClosKind::DcnPlus, None) => DCN_PLUS_SEGMENT.saturating_mul(spec.nics),
