@@ -1,7 +1,6 @@
 //! Defaults for the numbers of a Clos network that a scenario leaves out.
 
 use super::check::{MOST_CORES_TRIED, check, check_counts, check_groups, check_links_up, check_spines};
-use super::fitting::with_what_fits;
 use super::{ClosKind, ClosSpec, Shape, SpineGroup, Striping};
 use crate::error::TopologyError;
 use anabranch_base::{Duration, Problem, Rate};
@@ -107,12 +106,7 @@ impl ClosInput {
 /// The Clos network of `input`, with a default for every number that the input leaves out.
 ///
 /// # Errors
-/// Numbers that are out of range or contradict each other, or that do not result in a whole number of links.
-pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
-    resolve(kind, input).map_err(|error| with_what_fits(kind, input, error))
-}
-
-/// [`clos_defaults`], but with fixes that are not verified.
+/// Numbers that are out of range or contradict each other. Whether a fix fits is not verified.
 pub(super) fn resolve(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
     let mut spec = given(kind, input);
     spec.segment = input.segment.unwrap_or_else(|| segment(kind, input, &spec));

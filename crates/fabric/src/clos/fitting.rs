@@ -11,9 +11,17 @@ const MOST_PORTS: u32 = 512;
 /// The most fixes in one error.
 const MOST_FIXES: usize = 3;
 
+/// The Clos network of `input`, with a default for every number that the input leaves out.
+///
+/// # Errors
+/// Numbers that are out of range or contradict each other, or that do not result in a whole number of links.
+pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
+    resolve(kind, input).map_err(|error| with_what_fits(kind, input, error))
+}
+
 /// `error` with changes of the input that are accepted, if it is about too few ports or about leaves that nothing joins.
 /// Each change was tried, and each is complete.
-pub(super) fn with_what_fits(kind: ClosKind, input: &ClosInput, error: TopologyError) -> TopologyError {
+fn with_what_fits(kind: ClosKind, input: &ClosInput, error: TopologyError) -> TopologyError {
     let TopologyError::Shape { key, problem } = error else { return error };
     let is_joinless = key == "topology.tiers" && input.tiers == Some(1);
     if key != "topology.radix" && !is_joinless {

@@ -137,16 +137,20 @@ pub enum Placement {
     Servers,
     /// Hosts or GPUs, rail by rail: first those of the first rail, server by server, then those of the next rail.
     Rails,
+    /// As [`Placement::Blocks`], but a job that fits in an NVLink domain is within one: the first with enough free hosts
+    /// or GPUs. A larger job begins at the first host or GPU of a domain that no other job uses.
+    NvlinkDomains,
 }
 
 impl Placement {
     /// All placements with their names in scenarios.
-    pub const ALL: [(&'static str, Placement); 5] = [
+    pub const ALL: [(&'static str, Placement); 6] = [
         ("random", Placement::Random),
         ("blocks", Placement::Blocks),
         ("spread", Placement::Spread),
         ("servers", Placement::Servers),
         ("rails", Placement::Rails),
+        ("nvlink-domains", Placement::NvlinkDomains),
     ];
 }
 
@@ -177,6 +181,28 @@ impl CollectiveSpec {
         self.check_depth()?;
         self.check_jitter()?;
         self.check_messages()
+    }
+
+    /// The hosts of each job in the order of its ranks, or the GPUs if the ranks are those of the topology's servers.
+    ///
+    /// # Errors
+    /// As [`CollectiveSpec::check`], and a placement that the fabric does not permit.
+    pub fn places(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Vec<u32>>, WorkloadError> {
+        let of_gpus = match self.server {
+            Some(ServerSpec { ranks: None, .. }) => Some(fabric.of_gpus()?),
+            _ => None,
+        };
+        self.places_on(of_gpus.as_ref().unwrap_or(fabric), seed)
+    }
+
+    fn places_on(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Vec<u32>>, WorkloadError> {
+        self.check(fabric.hosts)?;
+        match &self.members {
+            Members::Groups { groups } => Ok(groups.clone()),
+            Members::Placed { ranks, jobs, placement } => {
+                place::place_all(*placement, *ranks, *jobs, fabric, seed)
+            }
+        }
     }
 
     fn check_server(&self) -> Result<(), WorkloadError> {
@@ -409,13 +435,7 @@ pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result
         _ => None,
     };
     let fabric = of_gpus.as_ref().unwrap_or(fabric);
-    spec.check(fabric.hosts)?;
-    let groups = match &spec.members {
-        Members::Groups { groups } => groups.clone(),
-        Members::Placed { ranks, jobs, placement } => {
-            place::place_all(*placement, *ranks, *jobs, fabric, seed)?
-        }
-    };
+    let groups = spec.places_on(fabric, seed)?;
     if spec.server.is_some() {
         return in_servers::build(spec, groups, fabric, seed);
     }

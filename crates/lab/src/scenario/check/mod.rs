@@ -4,6 +4,7 @@ pub(in crate::scenario) mod built;
 pub(in crate::scenario) mod curve_budget;
 mod cut_off;
 mod denied_paths;
+mod domain_jobs;
 mod failure_rates;
 pub(in crate::scenario) mod idle_nvlink;
 pub(in crate::scenario) mod ignored_lines;
@@ -26,6 +27,7 @@ pub(in crate::scenario) mod unlike_hosts;
 pub(in crate::scenario) mod windows;
 
 use self::cut_off::CutOff;
+use self::domain_jobs::SplitJobs;
 use self::idle_nvlink::IdleNvLink;
 use self::ignored_lines::LeftOut;
 use self::ignored_pauses::IgnoredPauses;
@@ -36,7 +38,7 @@ use self::one_port::OnePort;
 use self::other_meaning::OtherMeaning;
 use self::pfc::round_up;
 use self::queue_checks::IdleQueues;
-use self::selector_hints::{for_whole_cables, names_hosts, selector_forms};
+use self::selector_hints::{for_whole_cables, names_hosts, of_switches, selector_forms, switches_meant};
 use self::timeout_checks::TooShort;
 use self::timer_aliasing::InStep;
 use self::unlike_hosts::UnlikeHosts;
@@ -48,7 +50,8 @@ use crate::scenario::read::table::{self, Table, fault, or_example};
 use crate::scenario::resolve::fabric_values;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
-    ClassTraffic, FaultSpec, FaultTargets, PfcError, PfcPlan, ProgramPlan, Scheme, check_headrooms, weights,
+    ClassTraffic, FaultKind, FaultSpec, FaultTargets, PfcError, PfcPlan, ProgramPlan, Scheme,
+    check_headrooms, weights,
 };
 use anabranch_fabric::{Selector, SelectorError, Topology, TopologySpec};
 use anabranch_proto::{PathFacts, ProgramConfig};
@@ -98,6 +101,7 @@ struct Checks {
     nvlink_rates: NvLinkRates,
     other_meaning: OtherMeaning,
     cut_off: CutOff,
+    split_jobs: SplitJobs,
     one_port: OnePort,
     rare_failures: BTreeMap<usize, Diagnostic>,
     sparse_spines: Option<Diagnostic>,
@@ -120,6 +124,7 @@ impl Checks {
             self.nvlink_rates.warnings(origin),
             self.other_meaning.warnings(scenario, origin),
             self.cut_off.warnings(origin),
+            self.split_jobs.warnings(origin),
             self.one_port.warnings(origin),
             self.rare_failures.into_values().collect(),
             self.sparse_spines.into_iter().collect(),
@@ -155,6 +160,7 @@ impl Scenario {
                     let sparse = step.topology.clos().and_then(|(kind, spec)| spec.sparse_spines(kind));
                     checks.sparse_spines =
                         checks.sparse_spines.take().or(sparse.map(|Problem { message, fix }| {
+                            let fix = fix.map(|fix| self.in_place_of_ratios(fix));
                             fault(&self.origin.file, self.origin.place("topology"), message, fix)
                         }));
                     BuiltFabric::new(step.topology, self.build(step.topology)?)
@@ -186,6 +192,19 @@ impl Scenario {
             built = Some(ground);
         }
         Ok(Examined { warnings: checks.warnings(self), facts: facts_by_point })
+    }
+
+    /// The fix with the ratios of the topology that its numbers of links replace.
+    fn in_place_of_ratios(&self, fix: Fix) -> Fix {
+        let text = fix.to_string();
+        let table = self.origin.section("topology").map(|node| node.value());
+        let is_written = |key: &&str| table.as_ref().is_some_and(|table| table.get(key).is_some());
+        let ratios = ["oversubscription", "core_oversubscription"].into_iter().filter(is_written);
+        let ratios = ratios.collect::<Vec<_>>().join(" and ");
+        match ratios.is_empty() || !text.contains("uplinks = ") {
+            true => fix,
+            false => Fix::text(format!("{text}, without {ratios}")),
+        }
     }
 
     fn first_seed(&self) -> u64 {
@@ -263,6 +282,7 @@ impl Scenario {
         let has_key = step.topology.clos().is_some();
         checks.idle_nvlink.look(step.workload, workload, &ground.topology, has_key);
         checks.nvlink_rates.look(step.topology, step.workload);
+        checks.split_jobs.look(step.workload, &ground.topology);
         checks.other_meaning.look(step.topology, step.workload, &ground.topology);
         checks.without.look_at_workload(step.workload, workload, step.schemes, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
@@ -484,6 +504,7 @@ impl Scenario {
                     Some(help.into()),
                 );
             }
+            let switches = matches!(fault.kind, FaultKind::LinkDown { .. }).then(|| switches_meant(&e, on));
             let error = for_whole_cables(self.not_found(&format!("fault.{i}.{key}"), e, on), &selector);
             // If there are several names, only the wrong one is replaced.
             let names = &fault.kind.names().0.0;
@@ -501,7 +522,7 @@ impl Scenario {
                         .collect();
                     error.with_fix(Fix::set(key, format!("{all:?}")))
                 }
-                None => error,
+                None => of_switches(error, switches.flatten().as_deref()),
             }
         })
     }
