@@ -42,6 +42,7 @@ Placement = Literal[
     "spread",
     "servers",
     "rails",
+    "nvlink-domains",
 ]
 #: The schemes that come with the package.
 Base = Literal[
@@ -394,7 +395,7 @@ class Job(_JobNeeded, total=False):
     file: The name of the file. For `chakra`, the name `x` stands for `x.0.et`, `x.1.et` and so on. (a file's name,
         from the scenario's folder; needed)
     placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks`, `spread`,
-        `servers` or `rails`; default: `"blocks"`)
+        `servers`, `rails` or `nvlink-domains`; default: `"blocks"`)
     rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
         default: as `placement` says)
     ends: The event that ends a send, after which its successors may begin. (`posted` or `acknowledged`; default:
@@ -3124,8 +3125,9 @@ class Builder(dict[str, Any]):
             above 0; needed)
         ranks: Number of ranks of a job. (a number, 2 or more; default: all hosts)
         jobs: Number of jobs at the same time. (a number, 1 or more; default: `1`)
-        placement: Where the ranks are: in host order, at random, each under another ToR, from a whole server on, or
-            rail by rail. (`random`, `blocks`, `spread`, `servers` or `rails`; default: `"blocks"`)
+        placement: Where the ranks are: in host order, at random, each under another ToR, from a whole server on, rail
+            by rail, or within an NVLink domain. (`random`, `blocks`, `spread`, `servers`, `rails` or
+            `nvlink-domains`; default: `"blocks"`)
         groups: The hosts of each job, one by one. (lists of hosts; default: by `ranks` and `jobs`)
         chunk: Length of the chunks in which a block is sent. (a size above 0; default: 128KB, and none for an
             AllToAll)
@@ -3169,8 +3171,8 @@ class Builder(dict[str, Any]):
         factor: The factor from one size to the next (`-f`). (a number, 2 or more; default: 2, without `step_bytes`)
         step_bytes: The difference between one size and the next (`-i`). (a size above 0; default: none)
         ranks: Number of ranks. (a number, 2 or more; default: all hosts)
-        placement: The placement of the ranks, as for a collective. (`random`, `blocks`, `spread`, `servers` or
-            `rails`; default: `"blocks"`)
+        placement: The placement of the ranks, as for a collective. (`random`, `blocks`, `spread`, `servers`, `rails`
+            or `nvlink-domains`; default: `"blocks"`)
         chunk: Length of the chunks in which a block is sent. (a size above 0; default: 128KB, and none for an
             AllToAll)
         server: `[workload.server]`: ranks of one server reach each other over NVLink. (default: every message crosses
@@ -3253,7 +3255,7 @@ class Builder(dict[str, Any]):
         file: The name of the file. For `chakra`, the name `x` stands for `x.0.et`, `x.1.et` and so on. (a file's
             name, from the scenario's folder; needed)
         placement: Where the ranks are, a rank a host: in host order, or at random. (`random`, `blocks`, `spread`,
-            `servers` or `rails`; default: `"blocks"`)
+            `servers`, `rails` or `nvlink-domains`; default: `"blocks"`)
         rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
             default: as `placement` says)
         ends: The event that ends a send, after which its successors may begin. (`posted` or `acknowledged`; default:

@@ -6,6 +6,8 @@
 
 mod check;
 mod defaults;
+mod fitting;
+mod sparse;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +16,8 @@ use super::error::TopologyError;
 use super::{NvLink, Servers, Switch, Topology};
 use anabranch_base::{Duration, NodeId, Rate};
 use check::check;
-pub use defaults::{ClosInput, clos_defaults};
+pub use defaults::ClosInput;
+pub use fitting::clos_defaults;
 use serde::{Deserialize, Serialize};
 
 /// The rule by which NICs are distributed over leaves.

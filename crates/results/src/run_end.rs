@@ -150,6 +150,9 @@ pub struct SharedWarning {
     pub packets: [u64; 2],
     /// The schemes whose runs have the warning.
     pub schemes: Vec<WarnedScheme>,
+    /// Further jobs with the same warning, of the same algorithm, ranks, schemes and numbers of runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_jobs: Vec<u32>,
 }
 
 /// A scheme with a warning.
@@ -165,7 +168,22 @@ pub struct WarnedScheme {
 
 impl SharedWarning {
     pub(crate) fn new(warning: &RunWarning) -> SharedWarning {
-        SharedWarning { warning: warning.clone(), packets: [warning.packets(); 2], schemes: Vec::new() }
+        let packets = [warning.packets(); 2];
+        SharedWarning { warning: warning.clone(), packets, schemes: Vec::new(), more_jobs: Vec::new() }
+    }
+
+    /// Adds the job of another warning, if the two differ in nothing else.
+    pub(crate) fn add_job(&mut self, other: &SharedWarning) -> bool {
+        use RunWarning::JobWithinServers as Job;
+        match (&self.warning, &other.warning) {
+            (Job { algorithm, ranks, .. }, Job { job, algorithm: of_other, ranks: others })
+                if (algorithm, ranks) == (of_other, others) && self.schemes == other.schemes =>
+            {
+                self.more_jobs.push(*job);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Adds the warning of a run of `scheme`, which has `of_runs` runs. Returns false, and adds nothing, if the two
@@ -195,7 +213,18 @@ impl fmt::Display for SharedWarning {
             [least, most] if least == most => least.to_string(),
             [least, most] => format!("{least} to {most}"),
         };
-        write!(f, "{}: {}", schemes.collect::<Vec<_>>().join(", "), self.warning.with_packets(&packets))
+        let schemes = schemes.collect::<Vec<_>>().join(", ");
+        match (&self.warning, &self.more_jobs[..]) {
+            (RunWarning::JobWithinServers { job, algorithm, ranks }, [.., last]) => {
+                let count = 1 + self.more_jobs.len();
+                write!(
+                    f,
+                    "{schemes}: {count} jobs from {job} to {last} ({algorithm}, {ranks} ranks each): all that their ranks send \
+                     stays inside their servers, and nothing crosses the network: they take as long under every scheme"
+                )
+            }
+            _ => write!(f, "{schemes}: {}", self.warning.with_packets(&packets)),
+        }
     }
 }
 

@@ -92,7 +92,13 @@ impl ResultSet {
             shared.schemes.retain(|scheme| scheme.runs == scheme.of_runs);
         }
         found.retain(|shared| !shared.schemes.is_empty());
-        found
+        let mut told: Vec<SharedWarning> = Vec::with_capacity(found.len());
+        for shared in found {
+            if !told.iter_mut().any(|known| known.add_job(&shared)) {
+                told.push(shared);
+            }
+        }
+        told
     }
 
     /// Every value of the resolved scenario as TOML, by its path. A list element with a name has this name in the
@@ -220,6 +226,30 @@ mod tests {
             "the queue is short",
             "reps (in 1 of 2 runs), ops: fault.0 (rate host:3) met no packet: it lost, refused or slowed none",
             "ops: measure.1 (queue-depth on \"tor:0\") saw nothing: it has no point above 0",
+        ];
+        assert_eq!(set.all_warnings(), expected);
+    }
+
+    #[test]
+    fn jobs_within_servers_are_one_warning_with_their_count() {
+        let within = |job: u32, ranks: u64| RunWarning::JobWithinServers {
+            job,
+            algorithm: "alltoall".to_owned(),
+            ranks,
+        };
+        let warnings = [within(0, 8), within(1, 8), within(2, 4), within(3, 8)];
+        let runs = vec![run("reps", None, &warnings), run("ops", None, &warnings)];
+        let set = ResultSet { runs, ..ResultSet::default() };
+        let rest = "and nothing crosses the network:";
+        let expected = [
+            format!(
+                "reps, ops: 3 jobs from 0 to 3 (alltoall, 8 ranks each): all that their ranks send stays inside their \
+                 servers, {rest} they take as long under every scheme"
+            ),
+            format!(
+                "reps, ops: job 2 (alltoall, 4 ranks): all that its ranks send stays inside their servers, {rest} it takes as \
+                 long under every scheme"
+            ),
         ];
         assert_eq!(set.all_warnings(), expected);
     }

@@ -257,69 +257,14 @@ fn check_radix(kind: ClosKind, spec: &ClosSpec, shape: &Shape) -> Result<(), Top
         if down + up > most {
             let message =
                 format!("{switch} would have {down} ports down and {up} up, and a switch has {most}");
-            let filled = most / 2;
-            let is_sparse = switch == "a spine" && 2 * u64::from(spec.segment) <= filled;
             let fit = match key {
-                // A leaf takes a port of every spine of its group, even if its segment is small. Larger segments are
-                // therefore proposed.
-                "radix" if kind.has_rails() && is_sparse && u64::from(spec.servers) > filled => {
-                    format!("segment = {filled}")
-                }
-                "radix" if switch == "a spine" && spec.tiers == 2 => {
-                    format!("tiers = 3, or radix = {}", down + up)
-                }
-                "radix" => format!("radix = {}, or a smaller {smaller}", down + up),
+                "radix" => format!("radix = {}", down + up),
                 _ => format!("a smaller {smaller}"),
             };
             return Err(TopologyError::shape(key, Problem::with_text(message, fit)));
         }
     }
     Ok(())
-}
-
-impl ClosSpec {
-    /// A warning about switches that are hardly used, with better numbers. The uplinks of a leaf may spread evenly only
-    /// over far more spines than necessary, because their number has few divisors (31, for example), or the last segment
-    /// may have a quarter of the servers of the others or fewer.
-    pub fn sparse_spines(&self, kind: ClosKind) -> Option<Problem> {
-        self.few_ports_of_spines(kind).or_else(|| self.few_servers_in_last_segment())
-    }
-
-    fn few_servers_in_last_segment(&self) -> Option<Problem> {
-        let (segments, last) = (self.segments(), self.servers % self.segment.max(1));
-        if last == 0 || 4 * last > self.segment || segments < 2 {
-            return None;
-        }
-        let of_last = if last == 1 { "1 server".to_owned() } else { format!("{last} servers") };
-        let message = format!(
-            "the last of {segments} segments has {of_last}, where the others have {}, and leaves of its own",
-            self.segment
-        );
-        let even = self.servers.div_ceil(segments);
-        let fix = match self.servers.is_multiple_of(even) {
-            true => format!("segment = {even} below [topology], for equal segments"),
-            false => format!("segment = {even} below [topology], for nearly equal segments"),
-        };
-        Some(Problem::with_text(message, format_args!("{fix}, or servers = {}", self.servers - last)))
-    }
-
-    fn few_ports_of_spines(&self, kind: ClosKind) -> Option<Problem> {
-        let radix = u64::from(self.radix.filter(|_| self.tiers == 2)?);
-        let shape = Shape::new(kind, self);
-        let (leaves, uplinks) = (u64::from(shape.group_leaves()), u64::from(self.uplinks));
-        let (spines, least) = (u64::from(self.spines), (leaves * uplinks).div_ceil(radix));
-        let even = uplinks.next_multiple_of(least);
-        let fits = u64::from(shape.down) + even <= radix && leaves * even <= radix * least;
-        if spines < 2 * least || even == uplinks || !fits {
-            return None;
-        }
-        let message =
-            format!("each of {spines} spines has {} of its {radix} ports in use", leaves * uplinks / spines);
-        Some(Problem::with_text(
-            message,
-            format_args!("uplinks = {even} and spines = {least} below [topology]"),
-        ))
-    }
 }
 
 fn divides(key: &str, part: u32, whole: u32, problem: &str) -> Result<(), TopologyError> {

@@ -106,8 +106,8 @@ impl ClosInput {
 /// The Clos network of `input`, with a default for every number that the input leaves out.
 ///
 /// # Errors
-/// Numbers that are out of range or contradict each other, or that do not result in a whole number of links.
-pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
+/// Numbers that are out of range or contradict each other. Whether a fix fits is not verified.
+pub(super) fn resolve(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, TopologyError> {
     let mut spec = given(kind, input);
     spec.segment = input.segment.unwrap_or_else(|| segment(kind, input, &spec));
     check_counts(&spec)?;
@@ -123,7 +123,7 @@ pub fn clos_defaults(kind: ClosKind, input: &ClosInput) -> Result<ClosSpec, Topo
 }
 
 /// The numbers that do not depend on the size of the network. The other numbers are 0.
-fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
+pub(super) fn given(kind: ClosKind, input: &ClosInput) -> ClosSpec {
     let nics = input.nics.unwrap_or(8);
     let uplink = input.uplink.unwrap_or_else(|| usual_uplink(kind, input));
     ClosSpec {
@@ -204,7 +204,7 @@ fn upper_tiers(kind: ClosKind, input: &ClosInput, spec: &mut ClosSpec) -> Result
 /// The number of servers of a segment: the largest divisor of the number of servers for which the NICs on a leaf do not
 /// exceed a limit. If no divisor gives as few segments as the limit permits, the segments have as many servers as the
 /// limit permits, and the last segment is not full.
-fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
+pub(super) fn segment(kind: ClosKind, input: &ClosInput, spec: &ClosSpec) -> u32 {
     let nics = match (kind, input.radix) {
         (ClosKind::Hpn, None) => HPN_SEGMENT,
         (ClosKind::DcnPlus, None) => DCN_PLUS_SEGMENT.saturating_mul(spec.nics),

@@ -294,7 +294,7 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         (
             ClosKind::Rails,
             &|i| (i.radix, i.segment) = (Some(64), Some(64)),
-            "topology.radix: a leaf would have 64 ports down and 64 up, and a switch has 64; write: radix = 128, or a smaller segment",
+            "topology.radix: a leaf would have 64 ports down and 64 up, and a switch has 64; write: segment = 32, or radix = 128",
         ),
         (
             ClosKind::Rails,
@@ -304,7 +304,7 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         (
             ClosKind::Rails,
             &|i| (i.servers, i.radix) = (300, Some(64)),
-            "topology.radix: a spine would have 80 ports down and 0 up, and a switch has 64; write: tiers = 3, or radix = 80",
+            "topology.radix: a spine would have 80 ports down and 0 up, and a switch has 64; write: tiers = 3, or radix = 72, or servers = 256",
         ),
         (
             ClosKind::Rails,
@@ -393,4 +393,107 @@ fn a_specification_is_built_by_its_kind() {
     let spec = clos_defaults(ClosKind::Rails, &input(4)).unwrap();
     let t = build(&TopologySpec::Rails(spec.clone()), None).unwrap();
     assert_eq!((t.hosts, TopologySpec::Rails(spec).hosts()), (32, Some(32)));
+}
+
+/// `input` with the keys of a fix, such as `uplinks = 20 and spines = 5`.
+fn followed(input: &ClosInput, fix: &str) -> ClosInput {
+    let mut other = input.clone();
+    let fix = fix.split(" below [topology]").next().unwrap();
+    for line in fix.split(", ").flat_map(|part| part.split(" and ")) {
+        let (key, value) = line.split_once(" = ").unwrap_or_else(|| panic!("{line}"));
+        if key == "spine_group" {
+            other.spine_group = Some(SpineGroup::Pod);
+            continue;
+        }
+        let number: u32 = value.parse().unwrap_or_else(|_| panic!("{line}"));
+        match key {
+            "servers" => other.servers = number,
+            "tiers" => other.tiers = Some(number),
+            "radix" => other.radix = Some(number),
+            "segment" => other.segment = Some(number),
+            "pod" => other.pod = Some(number),
+            "uplinks" => other.uplinks = Some(number),
+            "spines" => other.spines = Some(number),
+            "core_uplinks" => other.core_uplinks = Some(number),
+            "cores" => other.cores = Some(number),
+            _ => panic!("{line}"),
+        }
+    }
+    other
+}
+
+#[test]
+fn numbers_that_fit_are_accepted() {
+    let of = |servers: u32, radix: u32, tiers: Option<u32>| ClosInput {
+        radix: Some(radix),
+        tiers,
+        ..input(servers)
+    };
+    for (input, fixes) in [
+        (ClosInput { nics: Some(72), ..of(8, 64, None) }, "radix = 72"),
+        (ClosInput { nics: Some(72), ..of(8, 64, Some(3)) }, "radix = 72"),
+        (of(15_000, 64, None), "radix = 492, or radix = 246 and tiers = 3, or servers = 256"),
+        (of(15_000, 64, Some(3)), "radix = 246, or servers = 1024"),
+        (of(32, 8, None), "radix = 24, or radix = 12 and tiers = 3, or servers = 4"),
+        (of(32, 8, Some(3)), "radix = 12, or servers = 16"),
+        (of(65, 64, Some(1)), "tiers = 2, or radix = 65, or servers = 64"),
+        (ClosInput { segment: Some(65), ..of(65, 64, Some(1)) }, "radix = 65"),
+        (ClosInput { segment: Some(16), ..of(65, 64, Some(1)) }, "tiers = 2, or servers = 16"),
+        (ClosInput { spines: Some(1), ..of(64, 64, None) }, "spines = 8, or radix = 512"),
+    ] {
+        let error = clos_defaults(ClosKind::Rails, &input).unwrap_err().to_string();
+        let (_, found) = error.split_once("; write: ").unwrap();
+        assert_eq!(found, fixes, "{error}");
+        for fix in found.split(", or ") {
+            let followed = clos_defaults(ClosKind::Rails, &followed(&input, fix));
+            followed.unwrap_or_else(|again| panic!("{error}: {again}"));
+        }
+    }
+}
+
+#[test]
+fn better_numbers_are_accepted_and_not_warned_of() {
+    let of = |servers: u32, tiers: u32| ClosInput { radix: Some(64), tiers: Some(tiers), ..input(servers) };
+    for (input, said) in [
+        (
+            of(130, 3),
+            "each of 104 spines has 20 of its 64 ports in use, and each of 130 cores 8; write: uplinks = 30, spines = 5, \
+             core_uplinks = 30 and cores = 30 below [topology]",
+        ),
+        (
+            ClosInput { segment: Some(32), ..of(130, 3) },
+            "the last of 5 segments has 2 servers, where the others have 32, and leaves of its own; write: segment = 26, \
+             uplinks = 30, spines = 5, core_uplinks = 30 and cores = 30 below [topology], for equal segments, or servers = \
+             128",
+        ),
+        (
+            of(1000, 3),
+            "the last of 32 segments has 8 servers, where the others have 32, and leaves of its own; write: servers = 992",
+        ),
+        (
+            ClosInput { segment: Some(32), ..of(1000, 3) },
+            "the last of 32 segments has 8 servers, where the others have 32, and leaves of its own; write: servers = 992",
+        ),
+        (
+            of(994, 3),
+            "the last of 32 segments has 2 servers, where the others have 32, and leaves of its own; write: servers = 992",
+        ),
+        (
+            ClosInput { uplinks: Some(11), ..of(32, 2) },
+            "each of 11 spines has 8 of its 64 ports in use; write: uplinks = 12 and spines = 2 below [topology]",
+        ),
+        (
+            ClosInput { segment: Some(17), ..of(33, 2) },
+            "each of 17 spines has 16 of its 64 ports in use; write: uplinks = 20 and spines = 5 below [topology]",
+        ),
+    ] {
+        let spec = clos_defaults(ClosKind::Rails, &input).unwrap();
+        let warning = spec.sparse_spines(ClosKind::Rails).expect("a warning").to_string();
+        let (_, fixes) = warning.split_once("; write: ").unwrap();
+        assert_eq!(warning, said);
+        for fix in fixes.split(", or ") {
+            let spec = clos_defaults(ClosKind::Rails, &followed(&input, fix)).unwrap();
+            assert_eq!(spec.sparse_spines(ClosKind::Rails).map(|again| again.to_string()), None, "{warning}");
+        }
+    }
 }

@@ -137,16 +137,20 @@ pub enum Placement {
     Servers,
     /// Hosts or GPUs, rail by rail: first those of the first rail, server by server, then those of the next rail.
     Rails,
+    /// As [`Placement::Blocks`], but a job that fits in an NVLink domain is within one: the first with enough free hosts
+    /// or GPUs. A larger job begins at the first host or GPU of a domain that no other job uses.
+    NvlinkDomains,
 }
 
 impl Placement {
     /// All placements with their names in scenarios.
-    pub const ALL: [(&'static str, Placement); 5] = [
+    pub const ALL: [(&'static str, Placement); 6] = [
         ("random", Placement::Random),
         ("blocks", Placement::Blocks),
         ("spread", Placement::Spread),
         ("servers", Placement::Servers),
         ("rails", Placement::Rails),
+        ("nvlink-domains", Placement::NvlinkDomains),
     ];
 }
 
@@ -177,6 +181,25 @@ impl CollectiveSpec {
         self.check_depth()?;
         self.check_jitter()?;
         self.check_messages()
+    }
+
+    /// The hosts of each job in the order of its ranks, or the GPUs if the ranks are those of the topology's servers.
+    ///
+    /// # Errors
+    /// As [`CollectiveSpec::check`], and a placement that the fabric does not permit.
+    pub fn places(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Vec<u32>>, WorkloadError> {
+        let of_gpus = of_gpus(self, fabric)?;
+        self.places_on(of_gpus.as_ref().unwrap_or(fabric), seed)
+    }
+
+    fn places_on(&self, fabric: &Fabric, seed: u64) -> Result<Vec<Vec<u32>>, WorkloadError> {
+        self.check(fabric.hosts)?;
+        match &self.members {
+            Members::Groups { groups } => Ok(groups.clone()),
+            Members::Placed { ranks, jobs, placement } => {
+                place::place_all(*placement, *ranks, *jobs, fabric, seed)
+            }
+        }
     }
 
     fn check_server(&self) -> Result<(), WorkloadError> {
@@ -402,17 +425,6 @@ fn check_groups(groups: &[Vec<u32>], (hosts, places): (u32, &str)) -> Result<(),
     Ok(())
 }
 
-/// The hosts or GPUs of each job. `fabric` has GPUs if these are the ranks.
-fn groups_of(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result<Vec<Vec<u32>>, WorkloadError> {
-    spec.check(fabric.hosts)?;
-    match &spec.members {
-        Members::Groups { groups } => Ok(groups.clone()),
-        Members::Placed { ranks, jobs, placement } => {
-            place::place_all(*placement, *ranks, *jobs, fabric, seed)
-        }
-    }
-}
-
 fn of_gpus(spec: &CollectiveSpec, fabric: &Fabric) -> Result<Option<Fabric>, WorkloadError> {
     match spec.server {
         Some(ServerSpec { ranks: None, .. }) => fabric.of_gpus().map(Some),
@@ -430,7 +442,7 @@ pub fn nics_of_channels(
 ) -> Option<BTreeSet<HostId>> {
     let of_gpus = of_gpus(spec, fabric).ok()?;
     let fabric = of_gpus.as_ref().unwrap_or(fabric);
-    let groups = groups_of(spec, fabric, seed).ok()?;
+    let groups = spec.places_on(fabric, seed).ok()?;
     let server = Some(ServerSpec { channels: Some(channels), ..spec.server? });
     in_servers::nics(&CollectiveSpec { server, ..spec.clone() }, &groups, fabric)
 }
@@ -439,7 +451,7 @@ pub fn nics_of_channels(
 pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result<Workload, WorkloadError> {
     let of_gpus = of_gpus(spec, fabric)?;
     let fabric = of_gpus.as_ref().unwrap_or(fabric);
-    let groups = groups_of(spec, fabric, seed)?;
+    let groups = spec.places_on(fabric, seed)?;
     if spec.server.is_some() {
         return in_servers::build(spec, groups, fabric, seed);
     }

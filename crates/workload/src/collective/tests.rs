@@ -81,9 +81,22 @@ fn jobs_are_placed_by_servers_and_by_rails() {
     // A job that is placed later gets only servers without other jobs.
     let free = ((2..12).collect(), 1);
     assert_eq!(place::place_among(Placement::Servers, (4, 1), free, &gpus, 1).unwrap(), [[4, 5, 6, 7]]);
+    let all = [Placement::Servers, Placement::NvlinkDomains].map(|placement| place(placement, 9, 1).unwrap());
+    assert_eq!(all, [[[0, 1, 2, 3, 4, 5, 6, 7, 8]], [[0, 1, 2, 3, 4, 5, 6, 7, 8]]]);
+    let of_two = Fabric { servers: Some(anabranch_fabric::Servers::uniform(4, 4, 2, 2)), ..fabric(2, 4) };
+    let of_two = of_two.of_gpus().unwrap();
+    let in_domains = |ranks, jobs| place::place_all(Placement::NvlinkDomains, ranks, jobs, &of_two, 1);
+    assert_eq!(in_domains(3, 3).unwrap(), [[0, 1, 2], [3, 4, 5], [8, 9, 10]]);
+    assert_eq!(in_domains(6, 2).unwrap(), [[0, 1, 2, 3, 4, 5], [8, 9, 10, 11, 12, 13]]);
+    assert_eq!(in_domains(9, 1).unwrap(), [[0, 1, 2, 3, 4, 5, 6, 7, 8]]);
+    let free = ((1..16).collect(), 1);
+    let later = place::place_among(Placement::NvlinkDomains, (8, 1), free, &of_two, 1).unwrap();
+    assert_eq!(later, [[8, 9, 10, 11, 12, 13, 14, 15]]);
+    let error = in_domains(6, 3).unwrap_err().to_string();
+    assert!(error.contains("only 2 jobs of 6 ranks fit where none is in two NVLink domains"), "{error}");
     let error = place(Placement::Servers, 3, 4).unwrap_err().to_string();
     assert!(error.contains("only 3 jobs of 3 ranks fit"), "{error}");
-    for placement in [Placement::Servers, Placement::Rails] {
+    for placement in [Placement::Servers, Placement::Rails, Placement::NvlinkDomains] {
         let error = build(&placed(2, 1, placement), &fabric(2, 2), 1).unwrap_err().to_string();
         assert!(error.contains("has none; write: \"blocks\""), "{error}");
     }

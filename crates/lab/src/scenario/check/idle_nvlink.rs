@@ -2,6 +2,7 @@
 //! about NVLink switches that can reduce but that the workload's algorithm does not use, and about collectives that use
 //! NVLink alone.
 
+use crate::scenario::check::domain_jobs;
 use crate::scenario::read::source_map::Origin;
 use crate::scenario::read::table::fault;
 use anabranch_base::{Bytes, Diagnostic, HostId, Rate};
@@ -163,6 +164,11 @@ impl IdleNvLink {
             ),
             None => "more servers below [topology]".to_owned(),
         };
+        if workload.messages.is_empty()
+            && let Some(hint) = domain_jobs::with_packets(spec, on)
+        {
+            self.with_packets = hint;
+        }
     }
 
     fn packets_warning(&self, origin: &Origin) -> Option<Diagnostic> {

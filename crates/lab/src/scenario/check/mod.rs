@@ -1,9 +1,11 @@
 //! Checks of resolved scenarios on their fabrics, with one file per subject.
 
+mod all_checks;
 pub(in crate::scenario) mod built;
 pub(in crate::scenario) mod curve_budget;
 mod cut_off;
 mod denied_paths;
+mod domain_jobs;
 mod failure_rates;
 mod idle_nics;
 pub(in crate::scenario) mod idle_nvlink;
@@ -27,24 +29,9 @@ mod unhit_faults;
 pub(in crate::scenario) mod unlike_hosts;
 pub(in crate::scenario) mod windows;
 
-use self::cut_off::CutOff;
-use self::idle_nics::IdleNics;
-use self::idle_nvlink::IdleNvLink;
-use self::ignored_lines::LeftOut;
-use self::ignored_pauses::IgnoredPauses;
-use self::losses::RareLoss;
-use self::no_effect::WithoutEffect;
-use self::nvlink_rates::NvLinkRates;
-use self::one_port::OnePort;
-use self::other_meaning::OtherMeaning;
+use self::all_checks::Checks;
 use self::pfc::round_up;
-use self::queue_checks::IdleQueues;
-use self::selector_hints::{for_whole_cables, names_hosts, selector_forms};
-use self::timeout_checks::TooShort;
-use self::timer_aliasing::InStep;
-use self::unhit_faults::UnhitFaults;
-use self::unlike_hosts::UnlikeHosts;
-use self::windows::ShortWindows;
+use self::selector_hints::{for_whole_cables, names_hosts, of_switches, selector_forms, switches_meant};
 use crate::scenario::diagnostic::in_workload_file;
 use crate::scenario::expand::resolved::{Scenario, Step};
 use crate::scenario::keys;
@@ -52,13 +39,14 @@ use crate::scenario::read::table::{self, Table, fault, or_example};
 use crate::scenario::resolve::fabric_values;
 use anabranch_base::{Bytes, Diagnostic, Duration, Fix, Problem, Refused};
 use anabranch_engine::{
-    ClassTraffic, FaultSpec, FaultTargets, PfcError, PfcPlan, ProgramPlan, Scheme, check_headrooms, weights,
+    ClassTraffic, FaultKind, FaultSpec, FaultTargets, PfcError, PfcPlan, ProgramPlan, Scheme,
+    check_headrooms, weights,
 };
 use anabranch_fabric::{Selector, SelectorError, Topology, TopologySpec};
 use anabranch_proto::{PathFacts, ProgramConfig};
 use anabranch_workload::{Fabric, Workload, WorkloadError, WorkloadSpec};
 use built::{BuiltFabric, selector_stream};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The longest permitted RTT. Timeouts are multiples of the RTT, and the clock in picoseconds ends after 213 days.
 const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
@@ -85,55 +73,6 @@ pub struct Examined {
     /// The facts about the longest path in the fabric of each point (one point without a sweep), for the packets of
     /// each scheme.
     pub facts: Vec<Vec<PathFacts>>,
-}
-
-#[derive(Default)]
-struct Checks {
-    too_short: TooShort,
-    short_windows: ShortWindows,
-    idle: IdleQueues,
-    in_step: InStep,
-    ignored_pauses: IgnoredPauses,
-    without: WithoutEffect,
-    rare: RareLoss,
-    left_out: LeftOut,
-    unlike: UnlikeHosts,
-    idle_nvlink: IdleNvLink,
-    idle_nics: IdleNics,
-    nvlink_rates: NvLinkRates,
-    other_meaning: OtherMeaning,
-    cut_off: CutOff,
-    unhit: UnhitFaults,
-    one_port: OnePort,
-    rare_failures: BTreeMap<usize, Diagnostic>,
-    sparse_spines: Option<Diagnostic>,
-}
-
-impl Checks {
-    fn warnings(self, scenario: &Scenario) -> Vec<Diagnostic> {
-        let origin = &scenario.origin;
-        let warnings = [
-            self.left_out.warnings(),
-            self.too_short.warnings(&scenario.limits, origin),
-            self.idle.warnings(origin),
-            self.short_windows.warnings(origin),
-            self.in_step.warnings(origin),
-            self.ignored_pauses.warnings(origin),
-            self.without.warnings(scenario, origin),
-            self.rare.warnings(origin),
-            self.unlike.warnings(origin),
-            self.idle_nvlink.warnings(origin),
-            self.idle_nics.warnings(origin),
-            self.nvlink_rates.warnings(origin),
-            self.other_meaning.warnings(scenario, origin),
-            self.cut_off.warnings(origin),
-            self.unhit.warnings(origin),
-            self.one_port.warnings(origin),
-            self.rare_failures.into_values().collect(),
-            self.sparse_spines.into_iter().collect(),
-        ];
-        warnings.concat().into_iter().map(Diagnostic::as_warning).collect()
-    }
 }
 
 impl Scenario {
@@ -163,6 +102,7 @@ impl Scenario {
                     let sparse = step.topology.clos().and_then(|(kind, spec)| spec.sparse_spines(kind));
                     checks.sparse_spines =
                         checks.sparse_spines.take().or(sparse.map(|Problem { message, fix }| {
+                            let fix = fix.map(|fix| self.in_place_of_ratios(fix));
                             fault(&self.origin.file, self.origin.place("topology"), message, fix)
                         }));
                     BuiltFabric::new(step.topology, self.build(step.topology)?)
@@ -194,6 +134,19 @@ impl Scenario {
             built = Some(ground);
         }
         Ok(Examined { warnings: checks.warnings(self), facts: facts_by_point })
+    }
+
+    /// The fix with the ratios of the topology that its numbers of links replace.
+    fn in_place_of_ratios(&self, fix: Fix) -> Fix {
+        let text = fix.to_string();
+        let table = self.origin.section("topology").map(|node| node.value());
+        let is_written = |key: &&str| table.as_ref().is_some_and(|table| table.get(key).is_some());
+        let ratios = ["oversubscription", "core_oversubscription"].into_iter().filter(is_written);
+        let ratios = ratios.collect::<Vec<_>>().join(" and ");
+        match ratios.is_empty() || !text.contains("uplinks = ") {
+            true => fix,
+            false => Fix::text(format!("{text}, without {ratios}")),
+        }
     }
 
     fn first_seed(&self) -> u64 {
@@ -272,6 +225,7 @@ impl Scenario {
         checks.idle_nvlink.look(step.workload, workload, &ground.topology, has_key);
         checks.idle_nics.look(step, workload, &ground.topology, self.first_seed());
         checks.nvlink_rates.look(step.topology, step.workload);
+        checks.split_jobs.look(step.workload, &ground.topology);
         checks.other_meaning.look(step.topology, (step.workload, workload), &ground.topology);
         checks.without.look_at_workload(step.workload, workload, step.schemes, &self.files);
         let soonest = curve_budget::soonest_end(workload, &ground.topology);
@@ -503,6 +457,7 @@ impl Scenario {
                     Some(help.into()),
                 );
             }
+            let switches = matches!(fault.kind, FaultKind::LinkDown { .. }).then(|| switches_meant(&e, on));
             let error = for_whole_cables(self.not_found(&format!("fault.{i}.{key}"), e, on), &selector);
             // If there are several names, only the wrong one is replaced.
             let names = &fault.kind.names().0.0;
@@ -520,7 +475,7 @@ impl Scenario {
                         .collect();
                     error.with_fix(Fix::set(key, format!("{all:?}")))
                 }
-                None => error,
+                None => of_switches(error, switches.flatten().as_deref()),
             }
         })
     }

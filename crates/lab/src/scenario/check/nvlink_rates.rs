@@ -8,6 +8,9 @@ use anabranch_fabric::TopologySpec;
 use anabranch_workload::{ServerSpec, WorkloadSpec};
 use std::collections::BTreeMap;
 
+/// The bytes of one direction of an H100's NVLinks, 450 GB/s, read as bits.
+const NVLINK_OF_ONE_DIRECTION: Rate = Rate::from_gbps(450);
+
 /// The rates whose number is one of a data sheet, by the paths of their keys.
 #[derive(Default)]
 pub(in crate::scenario) struct NvLinkRates {
@@ -37,6 +40,7 @@ impl NvLinkRates {
     fn add(&mut self, path: &str, rate: Option<Rate>) {
         let is_of_data_sheet =
             |rate: &Rate| NVLINK_OF_DATA_SHEETS.iter().any(|of| *rate == Rate::from_gbps(*of));
+        let is_of_data_sheet = |rate: &Rate| is_of_data_sheet(rate) || *rate == NVLINK_OF_ONE_DIRECTION;
         if let Some(rate) = rate.filter(is_of_data_sheet) {
             self.found.insert(path.to_owned(), rate);
         }
@@ -50,8 +54,17 @@ impl NvLinkRates {
                 "NVLink of {rate} has the number of a data sheet, which counts bytes in both directions; this key has \
                  the bits in one direction"
             );
-            let fix =
-                format!("{key} = \"{}\"; or as it is, if these are bits in one direction", Rate(4 * rate.0));
+            let of_one = rate == NVLINK_OF_ONE_DIRECTION;
+            let message = if of_one {
+                format!(
+                    "NVLink of {rate} has the number of an H100's bytes in one direction; this key has the bits"
+                )
+            } else {
+                message
+            };
+            let factor = if of_one { 8 } else { 4 };
+            let rate = Rate(factor * rate.0);
+            let fix = format!("{key} = \"{rate}\"; or as it is, if these are bits in one direction");
             fault(&origin.file, origin.place(&path), message, Some(Fix::text(fix)))
         };
         self.found.into_iter().map(warning).collect()

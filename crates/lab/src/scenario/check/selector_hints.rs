@@ -2,7 +2,7 @@
 
 use super::built::selector_stream;
 use anabranch_base::{Diagnostic, Fix};
-use anabranch_fabric::{Selector, Topology};
+use anabranch_fabric::{Selector, SelectorError, Topology};
 
 /// Whether a selector names only uplinks of hosts.
 pub(super) fn names_hosts(name: &str, on: &Topology) -> bool {
@@ -39,4 +39,26 @@ pub(super) fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnos
         *value = value.replacen('"', "\"cable:", 1);
     }
     error
+}
+
+/// The name of the switches that are written in place of links; none if the error is another one.
+pub(super) fn switches_meant(error: &SelectorError, on: &Topology) -> Option<String> {
+    error.problem.message.starts_with("this names a switch").then_some(())?;
+    let named = Selector::suggest(&error.selector, on, false).unwrap_or_else(|| error.selector.clone());
+    let found = |name: &str| Selector::parse(name)?.switches(on, &mut selector_stream(1)).map(drop);
+    match found(&named) {
+        Ok(()) => Some(named),
+        Err(error) => {
+            let near = error.problem.fix?.to_string().trim_matches('"').to_owned();
+            found(&near).is_ok().then_some(near)
+        }
+    }
+}
+
+/// The error for a link that is down, with the hint that the switches themselves are, where `switches` were written.
+pub(super) fn of_switches(error: Diagnostic, switches: Option<&str>) -> Diagnostic {
+    let Some(switches) = switches else { return error };
+    let links = error.fix.as_ref().map_or_else(String::new, |fix| format!("; or {fix} for links alone"));
+    let help = format!("kind = \"switch-down\" with switches = {switches:?} instead of links{links}");
+    error.with_fix(Fix::text(help))
 }

@@ -68,7 +68,8 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
         return Err(of_nccl_algo(table, instead));
     }
     none("algorithm")?;
-    let algorithm = table.word("algorithm", &Algorithm::ALL)?;
+    let algorithm =
+        table.word("algorithm", &Algorithm::ALL).map_err(|error| of_operation(error, operation))?;
     if algorithm.operation() == operation {
         return Ok(algorithm);
     }
@@ -76,6 +77,22 @@ fn algorithm(table: &Table) -> Result<Algorithm, Diagnostic> {
     let instead = Algorithm::ALL.iter().find(|(_, other)| other.operation() == operation);
     let instead = instead.map_or("...", |(name, _)| *name);
     Err(table.wrong("algorithm", message, Fix::set("algorithm", format!("{instead:?}"))))
+}
+
+/// The error for an unknown algorithm, whose fix has only algorithms of `operation`.
+fn of_operation(error: Diagnostic, operation: Operation) -> Diagnostic {
+    let of_it = Algorithm::ALL.iter().filter(|(_, algorithm)| algorithm.operation() == operation);
+    let names: Vec<String> = of_it.map(|(name, _)| format!("{name:?}")).collect();
+    match &error.fix {
+        Some(Fix::Set { value, .. }) if names.contains(value) => error,
+        _ => match &names[..] {
+            [one] => {
+                let fix = Fix::set("algorithm", one);
+                error.with_fix(fix)
+            }
+            _ => error.with_fix(Fix::text(format!("algorithm = one of {}", names.join(", ")))),
+        },
+    }
 }
 
 /// The size at `key`. The units K, M and G of nccl-tests are powers of 1,024. They are refused in favour of KiB, MiB

@@ -172,7 +172,8 @@ const COLLECTIVE: Section = Section {
             "placement",
             PLACEMENTS,
             Value("\"blocks\""),
-            "Where the ranks are: in host order, at random, each under another ToR, from a whole server on, or rail by rail.",
+            "Where the ranks are: in host order, at random, each under another ToR, from a whole server on, rail by rail, or \
+             within an NVLink domain.",
         )
         .with_example("\"random\""),
         key("groups", GROUPS, Described("by `ranks` and `jobs`"), "The hosts of each job, one by one.")

@@ -125,6 +125,7 @@ fn broken(table: &Table) -> Option<Diagnostic> {
     let part = PARTS.iter().find(|(part, _)| word.contains(part));
     let is_flap = table.node("period").is_some();
     let help = match (has(&SWITCHES), table.node("switches"), table.node("links")) {
+        (false, Some(node), None) if let Some((part, links)) = part => of_part(&node.value(), (part, links)),
         (true, Some(_), _) | (false, Some(_), None) => Fix::set("kind", "\"switch-down\""),
         (false, _, Some(_)) if is_flap => Fix::set("kind", "\"link-flap\""),
         (false, _, Some(_)) => Fix::set("kind", "\"link-down\""),
@@ -137,6 +138,18 @@ fn broken(table: &Table) -> Option<Diagnostic> {
         },
     };
     Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
+}
+
+/// The hint for a part of a cluster that is down and is written as `switches`: its links are down. `links` is an example
+/// of their names.
+fn of_part(written: &toml::Value, (part, links): (&str, &str)) -> Fix {
+    let is_of_links = |name: &&str| Selector::parse(name).is_ok_and(|selector| !selector.names_switches());
+    match written.as_str().filter(is_of_links) {
+        Some(name) => Fix::text(format!("kind = \"link-down\" with links = {name:?} instead of switches")),
+        None => Fix::text(format!(
+            "kind = \"link-down\" with the links of the {part}, such as links = {links:?}, instead of switches"
+        )),
+    }
 }
 
 /// The hint to write `kind` with `key`. The suggested value of `key` is the text of the first key whose name contains

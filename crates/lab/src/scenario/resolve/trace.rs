@@ -175,14 +175,18 @@ fn chunk(table: &Table, format: Format) -> Result<Option<Bytes>, Diagnostic> {
 
 /// The first and the last layer that are simulated, counted from 1. None if all layers are simulated.
 fn layers(table: &Table) -> Result<Option<[u32; 2]>, Diagnostic> {
-    match table.get::<Vec<u32>>("layers")?.as_deref() {
-        None => Ok(None),
-        Some(&[first, last]) if first > 0 && first <= last => Ok(Some([first, last])),
-        Some(_) => {
-            let message = "layers are the first and the last one, from 1";
-            Err(table.wrong("layers", message, Fix::set("layers", "[1, 8]")))
-        }
+    const MESSAGE: &str = "layers are the first and the last one, from 1";
+    if let Some(count) = table.node("layers").and_then(|node| node.value().as_integer()) {
+        return Err(table.wrong("layers", MESSAGE, Fix::set("layers", format!("[1, {}]", count.max(1)))));
     }
+    let instead = match table.get::<Vec<u32>>("layers")?.as_deref() {
+        None => return Ok(None),
+        Some(&[first, last]) if first > 0 && first <= last => return Ok(Some([first, last])),
+        Some(&[one]) => [1, one.max(1)],
+        Some(&[one, other]) => [one.min(other).max(1), one.max(other).max(1)],
+        Some(_) => [1, 8],
+    };
+    Err(table.wrong("layers", MESSAGE, Fix::set("layers", format!("{instead:?}"))))
 }
 
 /// The hosts of the ranks. They are named in the scenario or in a file with one host per line, or follow from

@@ -229,6 +229,7 @@ fn header(table: &Table, near: &str, node: &Node) -> String {
     let within = table.name.trim_matches(['[', ']']);
     let path = if within.is_empty() { near.to_owned() } else { format!("{within}.{near}") };
     match &node.item {
+        Item::Table(_) if keys::has_table(&format!("[[{path}]]")) => format!("[[{path}]]"),
         Item::Table(_) => format!("[{path}]"),
         Item::Array(nodes)
             if !nodes.is_empty() && nodes.iter().all(|node| matches!(node.item, Item::Table(_))) =>

@@ -192,8 +192,15 @@ fn what_is_no_place_here_is_answered_with_one_that_is() {
         attempt(&format!("{PAPER}{PERMUTATION}{fault}")).unwrap_err().help().unwrap()
     };
     assert_eq!(watched("wan"), "links = \"esw-uplinks\"");
-    assert_eq!(watched("esw:100%"), "links = \"esw-uplinks:100%\"");
-    assert_eq!(watched("spine:0"), "links = \"cable:esw:0/up\"");
+    assert_eq!(
+        watched("esw:100%"),
+        "kind = \"switch-down\" with switches = \"esw:100%\" instead of links; or links = \"esw-uplinks:100%\" for links \
+         alone"
+    );
+    assert_eq!(
+        watched("spine:0"),
+        "kind = \"switch-down\" with switches = \"esw:0\" instead of links; or links = \"cable:esw:0/up\" for links alone"
+    );
     let edge = PAPER.replace("reps", "themis-longhaul");
     let edge = format!("{edge}{PERMUTATION}[set]\n\"themis-longhaul.fabric.program_at\" = \"spine:100%\"\n");
     assert!(attempt(&edge).unwrap_err().to_string().ends_with("program_at\" = \"esw:100%\""));

@@ -8,6 +8,7 @@ mod clusters;
 mod cross_dc;
 mod first_steps;
 mod followed;
+mod followed_again;
 mod hpcc;
 mod idle_nics;
 mod json_schemas;
