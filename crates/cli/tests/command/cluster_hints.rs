@@ -104,13 +104,19 @@ fn parts_that_are_not_of_the_network_are_said_to_be_none() {
         ("gpu:3", "a GPU is named by its NIC", "server:0/nic:3"),
         ("gpu:9", "a GPU is named by its NIC", "server:2/nic:1"),
         ("server:1/gpu:2", "a GPU is named by its NIC", "server:1/nic:2"),
-        ("leaf:0", "this names a switch", "cable:tor:0/up"),
     ] {
         let (error, help) = refused(&fault(name));
         assert!(error.contains(says), "{name}: {error}");
         assert_eq!(help, format!("links = \"{nearest}\""), "{name}: {error}");
         works(&fault(nearest));
     }
+    let (error, help) = refused(&fault("leaf:0"));
+    assert!(error.contains("this names a switch"), "{error}");
+    assert!(
+        help.starts_with("kind = \"switch-down\" with switches = \"tor:0\" instead of links; or "),
+        "{help}"
+    );
+    works(&fault("tor:0").replace("link-down", "switch-down").replace("links", "switches"));
     let (error, help) = refused(&fault("nvlink:0"));
     assert!(error.contains("NVLink and its switches are no part of the network"), "{error}");
     assert!(help.starts_with("links by a name of this topology: \"server:0\", "), "{help}");

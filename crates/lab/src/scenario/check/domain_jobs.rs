@@ -62,7 +62,7 @@ pub(super) fn with_packets(spec: &WorkloadSpec, on: &Topology) -> Option<String>
     let without = if placement == Placement::Blocks { "" } else { " and without placement" };
     let larger = [(placement, ""), (Placement::Blocks, without)]
         .into_iter()
-        .find(|(placement, _)| most > 0 && found.is_across(two, most, *placement))
+        .find(|(placement, _)| most > 0 && two < all && found.is_across(two, most, *placement))
         .map(|(_, without)| format!("ranks = {two}{of_jobs}{without}, the GPUs of two domains for each job"));
     let by_rail = found.is_across(ranks, jobs, Placement::Rails);
     let by_rail = by_rail.then(|| "placement = \"rails\", for jobs across domains".to_owned());
@@ -70,7 +70,9 @@ pub(super) fn with_packets(spec: &WorkloadSpec, on: &Topology) -> Option<String>
         if placement == Placement::Blocks { "no ranks and no jobs" } else { "no ranks, jobs and placement" };
     let one =
         found.is_across(all, 1, Placement::Blocks).then(|| format!("{keys}, for one job of all {all} GPUs"));
-    let hints: Vec<String> = [larger, by_rail, one].into_iter().flatten().collect();
+    let on_purpose = placement == Placement::NvlinkDomains;
+    let as_it_is = on_purpose.then(|| "as it is, if jobs within their domains are meant".to_owned());
+    let hints: Vec<String> = [larger, by_rail, one, as_it_is].into_iter().flatten().collect();
     (!hints.is_empty()).then(|| hints.join("; or "))
 }
 
@@ -115,5 +117,9 @@ fn split(spec: &WorkloadSpec, on: &Topology) -> Option<(String, String)> {
     let fits = |jobs: &u32| found.domains(ranks, *jobs, Placement::NvlinkDomains).is_some();
     let most = (1..=jobs).rev().find(fits)?;
     let with_jobs = if most == jobs { String::new() } else { format!(" with jobs = {most}") };
-    Some((message, format!("placement = \"nvlink-domains\"{with_jobs}; or as it is, if that is meant")))
+    let help = format!(
+        "placement = \"nvlink-domains\"{with_jobs}, so that such jobs send nothing over the network; or as it is, if that is \
+         meant"
+    );
+    Some((message, help))
 }

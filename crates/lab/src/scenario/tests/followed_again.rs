@@ -62,20 +62,28 @@ fn jobs_that_fit_in_a_domain_are_in_one() {
         assert!(
             warning.ends_with(
                 "job 1 of 64 ranks is split over several NVLink domains, although 64 GPUs fit in one of 72: the parts send to \
-                 each other over the network\n  write: placement = \"nvlink-domains\"; or as it is, if that is meant"
+                 each other over the network\n  write: placement = \"nvlink-domains\", so that such jobs send nothing over the \
+                 network; or as it is, if that is meant"
             ),
             "{warning}"
         );
     }
     let text = racks("ranks = 64\njobs = 2\nplacement = \"nvlink-domains\"");
     let found = warnings(&text);
-    assert!(found.iter().all(|warning| !warning.contains("is split over")), "{found:?}");
+    let [within] = &found[..] else { panic!("{found:?}") };
+    assert!(
+        within.ends_with(
+            "write: placement = \"rails\", for jobs across domains; or no ranks, jobs and placement, for one job of all 144 GPUs; \
+             or as it is, if jobs within their domains are meant"
+        ),
+        "{within}"
+    );
     let WorkloadSpec::Collective(job) = scenario(&text).points().unwrap().remove(0).workload else {
         panic!("{text}")
     };
     assert_eq!(serde_json::to_value(&job).unwrap()["placement"], "nvlink-domains");
     let [warning] = &warnings(&racks("ranks = 40\njobs = 3"))[..] else { panic!("one warning") };
-    assert!(warning.contains("placement = \"nvlink-domains\" with jobs = 2; or"), "{warning}");
+    assert!(warning.contains("placement = \"nvlink-domains\" with jobs = 2, so that"), "{warning}");
     for lines in
         ["ranks = 72\njobs = 2", "ranks = 36\njobs = 4", "ranks = 64\njobs = 2\nplacement = \"rails\""]
     {
