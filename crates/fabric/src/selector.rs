@@ -154,6 +154,11 @@ impl Selector {
         matches!(self.form, Form::Switch(..) | Form::Switches(..) | Form::Plane(_) | Form::Rail(_))
     }
 
+    /// Whether the selector names switches, and never links.
+    pub fn names_only_switches(&self) -> bool {
+        matches!(self.form, Form::Switch(..) | Form::Switches(..))
+    }
+
     /// Reads a selector.
     ///
     /// # Errors

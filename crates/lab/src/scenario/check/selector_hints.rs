@@ -43,7 +43,7 @@ pub(super) fn for_whole_cables(mut error: Diagnostic, selector: &str) -> Diagnos
 
 /// The name of the switches that are written in place of links; none if the error is another one.
 pub(super) fn switches_meant(error: &SelectorError, on: &Topology) -> Option<String> {
-    error.problem.message.starts_with("this names a switch").then_some(())?;
+    Selector::parse(&error.selector).ok().filter(Selector::names_only_switches)?;
     let named = Selector::suggest(&error.selector, on, false).unwrap_or_else(|| error.selector.clone());
     let found = |name: &str| Selector::parse(name)?.switches(on, &mut selector_stream(1)).map(drop);
     match found(&named) {
