@@ -111,7 +111,8 @@ fn with_more_ports(kind: ClosKind, input: &ClosInput) -> Vec<String> {
     };
     let same = least(input.tiers, MOST_PORTS);
     let fewer = same.map_or(MOST_PORTS, |same| same - 1);
-    let three = if input.tiers.is_none() { least(Some(3), fewer) } else { None };
+    let needs_more = || resolve(kind, &ClosInput { tiers: Some(3), ..input.clone() }).is_err();
+    let three = if input.tiers.is_none() && needs_more() { least(Some(3), fewer) } else { None };
     let same = same.map(|radix| format!("radix = {radix}"));
     same.into_iter().chain(three.map(|radix| format!("radix = {radix} and tiers = 3"))).collect()
 }
