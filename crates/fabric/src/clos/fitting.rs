@@ -117,13 +117,13 @@ fn with_more_ports(kind: ClosKind, input: &ClosInput) -> Vec<String> {
     same.into_iter().chain(three.map(|radix| format!("radix = {radix} and tiers = 3"))).collect()
 }
 
-/// The largest number of full segments that fit.
+/// The largest number of servers in full segments that fits.
 fn with_fewer_servers(kind: ClosKind, input: &ClosInput) -> Option<String> {
-    let of_segment = input.segment.unwrap_or_else(|| segment(kind, input, &given(kind, input))).max(1);
-    let fits = |servers: &u32| resolve(kind, &ClosInput { servers: *servers, ..input.clone() }).is_ok();
-    let full = (1..=input.servers / of_segment).rev().map(|segments| segments * of_segment);
-    let servers = full.filter(|servers| *servers < input.servers).find(fits)?;
-    Some(format!("servers = {servers}"))
+    let fits = |servers: &u32| {
+        let fewer = resolve(kind, &ClosInput { servers: *servers, ..input.clone() });
+        fewer.is_ok_and(|spec| servers.is_multiple_of(spec.segment))
+    };
+    (1..input.servers).rev().find(fits).map(|servers| format!("servers = {servers}"))
 }
 
 fn segments(kind: ClosKind, input: &ClosInput) -> u32 {
