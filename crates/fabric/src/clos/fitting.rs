@@ -43,6 +43,9 @@ fn fixes(kind: ClosKind, input: &ClosInput) -> Vec<String> {
         resolve(kind, &other).ok()
     };
     let mut found = with_usual_numbers(kind, input);
+    if input.tiers == Some(1) {
+        found.clear();
+    }
     if !found.is_empty() {
         found.extend(with_more_ports(kind, input).into_iter().find(|fix| !fix.contains("tiers")));
         found.truncate(MOST_FIXES);
