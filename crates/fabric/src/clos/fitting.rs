@@ -120,13 +120,13 @@ fn with_more_ports(kind: ClosKind, input: &ClosInput) -> Vec<String> {
     same.into_iter().chain(three.map(|radix| format!("radix = {radix} and tiers = 3"))).collect()
 }
 
-/// The largest number of servers in full segments that fits.
+/// The largest number of servers in full segments that fits, if it is at least half of those written.
 fn with_fewer_servers(kind: ClosKind, input: &ClosInput) -> Option<String> {
     let fits = |servers: &u32| {
         let fewer = resolve(kind, &ClosInput { servers: *servers, ..input.clone() });
         fewer.is_ok_and(|spec| servers.is_multiple_of(spec.segment))
     };
-    (1..input.servers).rev().find(fits).map(|servers| format!("servers = {servers}"))
+    (input.servers.div_ceil(2)..input.servers).rev().find(fits).map(|servers| format!("servers = {servers}"))
 }
 
 fn segments(kind: ClosKind, input: &ClosInput) -> u32 {
