@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use super::server::{Ranks, Transfer, Way};
-use super::{CollectiveSpec, Layout, Pace};
+use super::{CollectiveSpec, Layout, Pace, ServerSpec, of_gpus};
 use crate::{Done, Fabric, Job, MAX_MESSAGES, Step, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, Problem, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,11 +50,21 @@ pub(super) fn build(
     builder.build()
 }
 
-/// The NICs that the channels of jobs with these ranks use.
-pub(super) fn nics(spec: &CollectiveSpec, groups: &[Vec<u32>], fabric: &Fabric) -> Option<BTreeSet<HostId>> {
+/// The NICs that the rings and trees of `spec` use if they have `channels` channels. `None` for algorithms whose NICs do
+/// not depend on the number of channels, for ranks without servers, and for a `spec` that cannot be built.
+pub fn nics_of_channels(
+    spec: &CollectiveSpec,
+    channels: u32,
+    fabric: &Fabric,
+    seed: u64,
+) -> Option<BTreeSet<HostId>> {
+    let of_gpus = of_gpus(spec, fabric).ok()?;
+    let fabric = of_gpus.as_ref().unwrap_or(fabric);
+    let server = Some(ServerSpec { channels: Some(channels), ..spec.server? });
+    let spec = CollectiveSpec { server, ..spec.clone() };
     let mut nics = BTreeSet::new();
-    for group in groups {
-        let ranks = Ranks::new(group, spec.server, fabric).ok()?;
+    for group in spec.places_on(fabric, seed).ok()? {
+        let ranks = Ranks::new(&group, spec.server, fabric).ok()?;
         let layout = ranks.layout(0..group.len() as u32);
         let algorithm = spec.chosen(&layout).map_or(spec.algorithm, |(algorithm, _)| algorithm);
         for [src, dst] in algorithm.edges(&layout)? {

@@ -18,6 +18,7 @@ mod ring;
 pub(crate) mod server;
 
 pub use algorithm::{Algorithm, Operation};
+pub use in_servers::nics_of_channels;
 pub use layout::Layout;
 pub use plan::{Action, Plan, Send};
 pub use server::ServerSpec;
@@ -430,21 +431,6 @@ fn of_gpus(spec: &CollectiveSpec, fabric: &Fabric) -> Result<Option<Fabric>, Wor
         Some(ServerSpec { ranks: None, .. }) => fabric.of_gpus().map(Some),
         _ => Ok(None),
     }
-}
-
-/// The NICs that the rings and trees of `spec` use if they have `channels` channels. `None` for algorithms whose NICs do
-/// not depend on the number of channels, for ranks without servers, and for a `spec` that cannot be built.
-pub fn nics_of_channels(
-    spec: &CollectiveSpec,
-    channels: u32,
-    fabric: &Fabric,
-    seed: u64,
-) -> Option<BTreeSet<HostId>> {
-    let of_gpus = of_gpus(spec, fabric).ok()?;
-    let fabric = of_gpus.as_ref().unwrap_or(fabric);
-    let groups = spec.places_on(fabric, seed).ok()?;
-    let server = Some(ServerSpec { channels: Some(channels), ..spec.server? });
-    in_servers::nics(&CollectiveSpec { server, ..spec.clone() }, &groups, fabric)
 }
 
 /// Builds the workload of `spec`. The seed determines random placement and jitter.
