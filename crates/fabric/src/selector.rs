@@ -151,7 +151,7 @@ impl fmt::Display for Selector {
 impl Selector {
     /// Whether the form is that of one or more switches, which are also the forms `plane:0` and `rail:0`.
     pub fn names_switches(&self) -> bool {
-        matches!(self.form, Form::Switch(..) | Form::Switches(..) | Form::Plane(_) | Form::Rail(_))
+        self.names_only_switches() || matches!(self.form, Form::Plane(_) | Form::Rail(_))
     }
 
     /// Whether the selector names switches, and never links.

@@ -42,10 +42,7 @@ fn fixes(kind: ClosKind, input: &ClosInput) -> Vec<String> {
         change(&mut other);
         resolve(kind, &other).ok()
     };
-    let mut found = with_usual_numbers(kind, input);
-    if input.tiers == Some(1) {
-        found.clear();
-    }
+    let mut found = if input.tiers == Some(1) { Vec::new() } else { with_usual_numbers(kind, input) };
     if !found.is_empty() {
         found.extend(with_more_ports(kind, input).into_iter().find(|fix| !fix.contains("tiers")));
         found.truncate(MOST_FIXES);
